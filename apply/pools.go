@@ -51,7 +51,8 @@ func (a *Applier) DryRunPools(ctx context.Context, p *plan.PoolsPlan) error {
 }
 
 // WritePools updates, then creates pools one after the other, and deletes last. It returns the resource
-// versions of the written pools, by name, without the deleted ones.
+// versions of the written pools, by name, without the deleted ones. A pool that a revision drops is
+// marked, and deleted once the number of the revision counts.
 //
 // A pool that has changed since the plan was made is not written, and the error
 // satisfies [IsConflict]: the caller reads and plans again. Other updates are written
@@ -187,12 +188,17 @@ func (a *Applier) DryRunPool(ctx context.Context, change plan.PoolChange) error 
 
 // pool executes one change, and returns the written pool; nil where it is deleted.
 func (a *Applier) pool(ctx context.Context, change plan.PoolChange) (*v1.NodePool, error) {
-	if change.Action == plan.Delete {
-		live, err := a.approveRelease(ctx, change)
-		if err != nil {
-			return nil, client.IgnoreNotFound(err)
+	switch {
+	case change.Action == plan.Delete && change.Drops != "":
+		return a.annotatePool(ctx, change.Live, v1.RevisionNumberAnnotation, change.Drops)
+	case change.Action == plan.Delete && change.ApproveRelease:
+		live, err := a.annotatePool(ctx, change.Live, v1.ApproveReleaseAnnotation, v1.DeletionApproval)
+		if err != nil || live == nil {
+			return nil, err
 		}
 		return nil, a.deleteExactly(ctx, live)
+	case change.Action == plan.Delete:
+		return nil, a.deleteExactly(ctx, change.Live)
 	}
 	want := poolRecord(change)
 	written, err := a.applyPool(ctx, want)
@@ -209,20 +215,21 @@ func (a *Applier) pool(ctx context.Context, change plan.PoolChange) (*v1.NodePoo
 	return a.exactSpec(ctx, written, change.Want.Spec)
 }
 
-// approveRelease annotates a pool that is about to be deleted, where the
-// deletion is approved: its nodes must not wait for another approval. It
-// returns the written pool.
-func (a *Applier) approveRelease(ctx context.Context, change plan.PoolChange) (*v1.NodePool, error) {
-	if !change.ApproveRelease {
-		return change.Live, nil
-	}
-	marked := change.Live.DeepCopy()
-	metav1.SetMetaDataAnnotation(&marked.ObjectMeta, v1.ApproveReleaseAnnotation, v1.DeletionApproval)
-	patch := client.MergeFromWithOptions(change.Live, client.MergeFromWithOptimisticLock{})
+// annotatePool annotates a pool that has not changed, and returns it as it is written; nil where
+// it is gone.
+func (a *Applier) annotatePool(ctx context.Context, live *v1.NodePool, key, value string) (*v1.NodePool, error) {
+	marked := live.DeepCopy()
+	metav1.SetMetaDataAnnotation(&marked.ObjectMeta, key, value)
+	patch := client.MergeFromWithOptions(live, client.MergeFromWithOptimisticLock{})
 	if err := a.client.Patch(ctx, marked, patch, client.FieldOwner(v1.FieldManager)); err != nil {
-		return nil, err
+		return nil, client.IgnoreNotFound(err)
 	}
 	return marked, nil
+}
+
+// DropPool deletes a pool that its source has dropped, if nobody has changed it since.
+func (a *Applier) DropPool(ctx context.Context, pool *v1.NodePool) error {
+	return a.deleteExactly(ctx, pool)
 }
 
 // inTheWay reports whether the API server may have refused a pool because of

@@ -175,7 +175,7 @@ func TestAlertsReadMetricsThatExist(t *testing.T) {
 var (
 	notReadyForLong = []string{
 		"Progressing", "Releasing", "Conflict", "ParentInvalid", "SelectorInvalid", "RuntimeClassFailed", "ReleaseBlocked",
-		"Invalid", "Claimed", "WaitingForSource", "NotOwned", "ApplyFailed", "PartlyApplied", "Deleting",
+		"Invalid", "Claimed", "WaitingForSource", "NotOwned", "ApplyFailed", "Deleting",
 	}
 	notOfReady = []string{
 		"Succeeded", "KubeletLabels", "NamePatterns", "Acknowledged", "Protected", "WebhookDisabled", "PruneApproved", "ReleaseApproved",

@@ -14,7 +14,8 @@ type Expansion struct {
 	pools   map[string]*pool
 	members *memberIndex
 	agreed  agreements
-	held    map[string]error
+	// leaving are the pools that are being deleted: what nodes carry of them is released.
+	leaving map[string]bool
 	// selected are the label keys that selectors of pools name.
 	selected map[string]bool
 }
@@ -34,41 +35,27 @@ type pool struct {
 	member     matcher
 	unreadable error
 
-	// paused pools get nothing and release nothing.
-	paused bool
-	// problem says why the pool cannot be applied; it is then treated like a
-	// paused one, because nothing is released in doubt.
+	// problem says why the pool cannot be applied: it gets nothing then, and releases
+	// nothing.
 	problem error
 
 	definition *v1.NodePool
 }
 
-// Expand prepares a set of pools. Pools that are being deleted count as gone,
-// except for paused ones: a pause freezes a pool, also against its deletion. A
-// faulty pool does not affect the others: [Expansion.Problem] returns its
-// error. The pools are kept, and must not change.
-func Expand(definitions []*v1.NodePool) *Expansion { return ExpandHeld(definitions, nil) }
-
-// ExpandHeld is [Expand] where some pools, by name, are frozen for a reason
-// that their definitions do not show. Such a pool has the reason as its
-// problem. It is also frozen while it is being deleted, and when there is no
-// definition of it any more.
-func ExpandHeld(definitions []*v1.NodePool, held map[string]error) *Expansion {
+// Expand prepares a set of pools. Of pools that are being deleted everything is released.
+// A faulty pool does not affect the others: [Expansion.Problem] returns its error. The
+// pools are kept, and must not change.
+func Expand(definitions []*v1.NodePool) *Expansion {
 	byName := make(map[string]*v1.NodePool, len(definitions))
+	e := &Expansion{pools: make(map[string]*pool, len(definitions)), leaving: map[string]bool{}, selected: map[string]bool{}}
 	for _, definition := range definitions {
-		if definition.DeletionTimestamp.IsZero() || v1.IsDisabled(definition, v1.ReconcileAnnotation) || held[definition.Name] != nil {
-			byName[definition.Name] = definition
+		if !definition.DeletionTimestamp.IsZero() {
+			e.leaving[definition.Name] = true
+			continue
 		}
-	}
-	e := &Expansion{pools: make(map[string]*pool, len(byName)+len(held)), held: held, selected: map[string]bool{}}
-	for name, definition := range byName {
-		e.pools[name] = newPool(definition)
+		byName[definition.Name] = definition
+		e.pools[definition.Name] = newPool(definition)
 		e.addSelected(definition.Spec.Selector)
-	}
-	for name, reason := range held {
-		if byName[name] == nil {
-			e.pools[name] = &pool{name: name, problem: reason}
-		}
 	}
 	var sound []*pool
 	for name := range byName {
@@ -117,13 +104,7 @@ func (e *Expansion) enclose(p *pool, byName map[string]*v1.NodePool) error {
 	if p.unreadable != nil {
 		return p.unreadable
 	}
-	if reason := e.held[p.name]; reason != nil {
-		return reason
-	}
 	for _, enclosing := range p.enclosing {
-		if reason := e.held[enclosing.name]; reason != nil {
-			return fmt.Errorf("enclosing pool %q: %w", enclosing.name, reason)
-		}
 		if enclosing.unreadable != nil {
 			return fmt.Errorf("enclosing pool %q: %w", enclosing.name, enclosing.unreadable)
 		}
@@ -136,7 +117,6 @@ func newPool(definition *v1.NodePool) *pool {
 		name:       definition.Name,
 		priority:   definition.Spec.Priority,
 		policy:     definition.Spec.ConflictPolicy,
-		paused:     v1.IsDisabled(definition, v1.ReconcileAnnotation),
 		definition: definition,
 	}
 	p.member, p.unreadable = newMatcher(definition)
@@ -158,37 +138,41 @@ func (e *Expansion) Problem(name string) error {
 	return nil
 }
 
-// Held returns the reason for which [ExpandHeld] keeps a pool as it is; nil where it
-// does not.
-func (e *Expansion) Held(name string) error { return e.held[name] }
+// Defines reports whether there is a pool of a name that is not being deleted.
+func (e *Expansion) Defines(name string) bool { return e.pools[name] != nil }
 
-// Holds reports whether everything that the pool has put on nodes is frozen:
-// the pool is paused, held, or so faulty that its desired state is unknown.
-func (e *Expansion) Holds(name string) bool {
+// IsRolloutPolicy reports whether a pool sets a rollout and nothing else: see
+// [v1.NodePool.IsRolloutPolicy].
+func (e *Expansion) IsRolloutPolicy(name string) bool {
 	p, found := e.pools[name]
-	return found && (p.paused || p.problem != nil)
+	return found && p.definition.IsRolloutPolicy()
 }
 
-// HoldsAgainst reports whether a key that a frozen pool has put on nodes stays although another
-// pool wants it: the frozen pool comes before the other one by rank, or its rank is not known,
-// as it is gone.
+// Leaves reports whether the pool is being deleted, so that its nodes are released.
+func (e *Expansion) Leaves(name string) bool { return e.leaving[name] }
+
+// Holds reports whether everything that the pool has put on nodes stays: it is so faulty
+// that its desired state is unknown, or there is no such pool, and it was never deleted.
+func (e *Expansion) Holds(name string) bool {
+	if p, found := e.pools[name]; found {
+		return p.problem != nil
+	}
+	return !e.leaving[name]
+}
+
+// HoldsAgainst reports whether a key that a pool has put on nodes stays although another
+// pool wants it, or none, which is empty. What is left of a pool that is gone gives way to
+// every other pool, and what a faulty pool has to every stronger one.
 func (e *Expansion) HoldsAgainst(name, other string) bool {
 	p, by := e.pools[name], e.pools[other]
 	switch {
-	case !e.Holds(name) || name == other || p.definition == nil || by == nil || by.definition == nil:
+	case !e.Holds(name) || name == other || by == nil:
 		return e.Holds(name)
+	case p == nil:
+		return false
 	default:
 		return CompareRank(p.definition, by.definition) < 0
 	}
-}
-
-// HoldsRuntimeClass reports whether the RuntimeClass of the pool is frozen: the
-// pool is, or one that encloses it. What a paused pool has put on nodes follows
-// its earlier spec, and the RuntimeClass of a pool within must keep selecting
-// these nodes.
-func (e *Expansion) HoldsRuntimeClass(name string) bool {
-	p, found := e.pools[name]
-	return e.Holds(name) || found && slices.ContainsFunc(p.enclosing, func(around *pool) bool { return around.paused })
 }
 
 // Node returns what the pools want of the node with this name and these labels.

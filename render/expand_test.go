@@ -1,7 +1,6 @@
 package render
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -126,12 +125,6 @@ func TestExpansionNode(t *testing.T) {
 			nil,
 			Desired{},
 		},
-		"paused pool": {
-			"it keeps its members and asks for nothing",
-			[]*v1.NodePool{pausedPool(onNode("a", v1.NodePoolSpec{Labels: map[string]v1.LabelValue{"k": "v"}}))},
-			nil,
-			Desired{Pools: []string{"a"}},
-		},
 		"broken pool": {
 			"a pool whose selector cannot be read has no members, and the others go on",
 			[]*v1.NodePool{
@@ -180,15 +173,6 @@ func TestExpansionNode(t *testing.T) {
 			nil,
 			Desired{},
 		},
-		"parent paused": {
-			"the parent rests and the child goes on",
-			[]*v1.NodePool{
-				pausedPool(onNode("outer", v1.NodePoolSpec{Labels: map[string]v1.LabelValue{"k": "outer"}})),
-				onNode("inner", v1.NodePoolSpec{Parent: "outer"}),
-			},
-			nil,
-			Desired{Pools: []string{"inner", "outer"}, Labels: map[string]Want{role("inner"): wants("inner", "")}},
-		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -217,7 +201,6 @@ func TestExpansionProblem(t *testing.T) {
 		onNode("control-plane", v1.NodePoolSpec{}),
 		define("master", v1.NodePoolSpec{Selector: &v1.LabelSelector{MatchLabels: map[string]v1.LabelValue{"k": "v"}}}),
 		deletedPool(define("deleted", v1.NodePoolSpec{Parent: "gone"})),
-		deletedPool(pausedPool(define("paused-deleted", v1.NodePoolSpec{}))),
 	}
 	cases := map[string]struct {
 		reason  string
@@ -225,10 +208,9 @@ func TestExpansionProblem(t *testing.T) {
 		holds   bool
 	}{
 		"sound":                  {"nothing is wrong", "", false},
-		"unknown":                {"there is no such pool, so nothing holds what it put anywhere", "", false},
+		"unknown":                {"there is no such pool, and nobody has deleted it: nothing is released on doubt", "", true},
 		"deleted":                {"a pool that is being deleted must release its nodes, even if it is faulty", "", false},
-		"paused":                 {"a pause is no fault", "", true},
-		"paused-deleted":         {"a pause freezes the pool, also against its deletion", "", true},
+		"paused":                 {"nodes follow what it says: it is for others to accept nothing of it", "", false},
 		"unreadable":             {"its own selector", "spec.selector cannot be read", true},
 		"within-unreadable":      {"it names the pool at fault", `enclosing pool "unreadable": spec.selector cannot be read`, true},
 		"deep-within-unreadable": {"the same pool, not the one between", `enclosing pool "unreadable": spec.selector cannot be read`, true},
@@ -254,21 +236,6 @@ func TestExpansionProblem(t *testing.T) {
 			if holds := expansion.Holds(name); holds != c.holds {
 				t.Errorf("%s: holds is %v: %s", name, holds, c.reason)
 			}
-		}
-	}
-}
-
-// A held pool without a definition has no age, and takes no part in what others agree on.
-func TestHeldPoolWithoutADefinition(t *testing.T) {
-	reason := errors.New("gone")
-	older := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: v1.NodePoolSpec{NodeNames: []string{"n"}, Labels: map[string]v1.LabelValue{"k": "v"}}}
-	for range 20 { // in every order of a map
-		e := ExpandHeld([]*v1.NodePool{older}, map[string]error{"gone": reason, "gone too": reason})
-		if !errors.Is(e.Problem("gone"), reason) || !e.Holds("gone") {
-			t.Fatal("the pool is not held")
-		}
-		if got := e.Node("n", nil); got.Labels["k"].Value != "v" || len(got.Pools) != 1 {
-			t.Fatalf("wanted of the node is %+v", got)
 		}
 	}
 }

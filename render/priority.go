@@ -14,9 +14,6 @@ import (
 func settle[K comparable](members []*pool, keys func(*pool) map[K]string, lists *sharedNames) map[K]Want {
 	first := map[K]*pool{}
 	for _, member := range members {
-		if member.paused {
-			continue
-		}
 		for key := range keys(member) {
 			if known := first[key]; known == nil || member.rank < known.rank {
 				first[key] = member
@@ -28,9 +25,6 @@ func settle[K comparable](members []*pool, keys func(*pool) map[K]string, lists 
 		settled[key] = Want{Value: keys(winner)[key], Pool: winner.name, Policy: winner.policy, Rank: winner.rank}
 	}
 	for _, member := range members {
-		if member.paused {
-			continue
-		}
 		for key, value := range keys(member) {
 			switch want := settled[key]; {
 			case member == first[key]:

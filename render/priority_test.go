@@ -120,16 +120,6 @@ func TestRank(t *testing.T) {
 			[]*v1.NodePool{says("p", "1", 9), says("c", "1", 0, within("p"))},
 			Want{Value: "1", Pool: "p", Policy: v1.ReportConflicts, Agreeing: []string{"c"}},
 		},
-		"all paused": {
-			"nobody wants anything",
-			[]*v1.NodePool{pausedPool(says("p", "1", 0)), pausedPool(says("c", "2", 0))},
-			Want{},
-		},
-		"the first is paused": {
-			"the next one has it",
-			[]*v1.NodePool{says("p", "1", 0), pausedPool(says("c", "2", 1))},
-			Want{Value: "1", Pool: "p", Policy: v1.ReportConflicts},
-		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -46,7 +46,7 @@ func TestWhoMayWriteAStatus(t *testing.T) {
 	}
 	forgeries := map[string]func(client.Client) error{
 		"nodepools": func(by client.Client) error {
-			return forge(by, pool, `{"status":{"observedMembership":"forged","replacedRuntimeClass":{"uid":"x"}}}`)
+			return forge(by, pool, `{"status":{"accepted":{"generation":1,"spec":{}},"replacedRuntimeClass":{"uid":"x"}}}`)
 		},
 		"nodepoolsources": func(by client.Client) error {
 			return forge(by, source, `{"status":{"blockedPrune":{"revision":"main@sha1:0000000000000000000000000000000000000000","pools":["a"],"count":1}}}`)

@@ -10,8 +10,8 @@ const (
 	DefaultReleaseLimit = "50%"
 )
 
-// MinReleaseLimited is how many nodes a pool has at least, or the cluster in
-// total, where the release of nodes is limited. Smaller ones change freely.
+// MinReleaseLimited is from how many nodes on a percentage limits how many leave a pool. Of
+// fewer nodes, one may leave, or half of them.
 const MinReleaseLimited = 10
 
 // IsRolloutPolicy reports whether a pool sets a rollout, and no labels, annotations, taints

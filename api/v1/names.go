@@ -58,15 +58,16 @@ const (
 	// as before.
 	AcknowledgeSelfJoinAnnotation = "nodes.lailin.xyz/acknowledgeSelfJoin"
 
-	// ApproveReleaseAnnotation on a NodePool approves that nodes leave it although
-	// they are more than the limit. The value is the metadata.generation of the
-	// pool for a change of its spec, or [DeletionApproval] for its deletion; for a
-	// change of the pools around it, the value that the message of the condition
-	// ReleaseBlocked has. For a pool that a source changes the controller writes one
-	// of its own. On a NodePoolSource it names the revision that may take
-	// more nodes out of a pool than spec.releaseLimit allows; it counts for that
-	// revision alone, and once: what was used stands in
-	// status.lastHandledReleaseApproval.
+	// RevisionNumberAnnotation on a NodePool is the UID of the source that wrote the spec, the
+	// number of its revision, and the hash of the spec, or "gone" where the revision drops the
+	// pool: <uid>/<number>/<hash>. It counts once status.number of the source is no less.
+	RevisionNumberAnnotation = "nodes.lailin.xyz/revisionNumber"
+
+	// ApproveReleaseAnnotation approves what is held back because of the nodes that leave a pool
+	// or get a NoExecute taint. On a NodePool the value is the metadata.generation that is
+	// approved, or [DeletionApproval] before its deletion. On a NodePoolSource it is the revision
+	// that may exceed spec.releaseLimit; it counts for that revision alone, and once: what was
+	// used stands in status.lastHandledReleaseApproval.
 	ApproveReleaseAnnotation = "nodes.lailin.xyz/approveRelease"
 
 	// ApproveRolloutAnnotation on a NodePool approves that the wave after one of its waves

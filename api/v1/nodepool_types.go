@@ -238,25 +238,12 @@ type NodePoolStatus struct {
 	// +optional
 	RuntimeClassName string `json:"runtimeClassName,omitempty"`
 
-	// observedMembership identifies what the spec said of members and of NoExecute
-	// taints when the pool was last carried out in full. While the spec says the
-	// same, nodes that leave the pool do so because of their own labels.
+	// accepted is what nodes follow: the spec as it was last accepted. A spec that is
+	// paused, not valid, or held back is not accepted, and nodes stay at this one. The
+	// write of this field is the moment at which a change by hand counts. Pools of a source
+	// count all at once by status.number of their source, and this field follows.
 	// +optional
-	ObservedMembership string `json:"observedMembership,omitempty"`
-
-	// observedOuterPools are the pools around this one, the innermost first, as they
-	// were when observedMembership was noted.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=32
-	ObservedOuterPools []ObservedOuterPool `json:"observedOuterPools,omitempty"`
-
-	// observedSourceMembership identifies what the pool and those around it said of their
-	// members when it was last carried out as its source says it, and nobody else had set
-	// what it says: the source may restore that without an approval. It is empty for a
-	// pool that does not come from Git.
-	// +optional
-	ObservedSourceMembership string `json:"observedSourceMembership,omitempty"`
+	Accepted *AcceptedSpec `json:"accepted,omitempty"`
 
 	// revision of the source that the pool was last taken from; empty for a pool
 	// that does not come from Git.
@@ -276,13 +263,19 @@ type NodePoolStatus struct {
 	ReplacedRuntimeClass *ReplacedRuntimeClass `json:"replacedRuntimeClass,omitempty"`
 }
 
-// ObservedOuterPool is a pool around another one, as that one has followed it.
-type ObservedOuterPool struct {
-	// name of the pool.
-	Name string `json:"name"`
-	// membership identifies its selector, its nodeNames and its parent. It is not
-	// status.observedMembership of that pool, which has its NoExecute taints as well.
-	Membership string `json:"membership"`
+// AcceptedSpec is a spec that nodes follow.
+//
+// +structType=atomic
+type AcceptedSpec struct {
+	// generation of the pool that was accepted. That of a pool that is being deleted is the
+	// one with its deletion.
+	Generation int64 `json:"generation"`
+	// spec of that generation. The controller alone writes it, so it has no schema.
+	// +optional
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Type=object
+	Spec NodePoolSpec `json:"spec,omitempty"`
 }
 
 // ReplacedRuntimeClass is what a RuntimeClass passes on to the one that replaces it.

@@ -281,12 +281,11 @@ type NodePoolSourceStatus struct {
 	// +optional
 	LastAttemptedRevision string `json:"lastAttemptedRevision,omitempty"`
 
-	// applyingRevision is the revision whose pools are being written; empty when
-	// all of them are. Until then nodes follow the pools as they were before it. A
-	// controller that is started meanwhile does not know these: nodes then wait for the
-	// revision, for up to 10 seconds, and follow a part of it after that.
+	// number of the revision that nodes follow. The pools of a revision are written first,
+	// each with the next number; the write of this field is the moment at which all of them
+	// count, and those that it drops.
 	// +optional
-	ApplyingRevision string `json:"applyingRevision,omitempty"`
+	Number int64 `json:"number,omitempty"`
 
 	// pools is the number of pools in the revision.
 	// +optional

@@ -81,9 +81,6 @@ const (
 	NotOwnedReason = "NotOwned"
 	// ApplyReason: the pools could not be written to the cluster.
 	ApplyReason = "ApplyFailed"
-	// PartialReason: nodes follow a part of a revision, which an earlier process began
-	// to write.
-	PartialReason = "PartlyApplied"
 	// PruneBlockedReason: pools that vanished from Git are kept.
 	PruneBlockedReason = "PruneBlocked"
 	// PruneApprovedReason: pools that vanished from Git were deleted because

@@ -6,13 +6,15 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/render"
 )
 
 // check verifies the proposal by the plan of the controller: with the pools no
 // node changes otherwise than without them, except for the role labels of pools
 // that have NewRole.
 func (p *Proposal) check(cluster plan.Cluster) error {
-	proposed := slices.Clone(cluster.Pools)
+	standing := cluster.Numbers.AllAccepted(cluster.Pools)
+	proposed := slices.Clone(standing)
 	roles := map[string]map[string]bool{} // of each node, the role labels that it gets
 	for _, pool := range p.Pools {
 		if problems := v1.ValidateNodePool(pool.NodePool); len(problems) > 0 {
@@ -28,7 +30,7 @@ func (p *Proposal) check(cluster plan.Cluster) error {
 			}
 		}
 	}
-	before, after := plan.Expand(cluster.Pools, cluster.Nodes), plan.Expand(proposed, cluster.Nodes)
+	before, after := render.Expand(standing), render.Expand(proposed)
 	for _, node := range cluster.Nodes {
 		was, err := plan.Node(node, before)
 		if err != nil {

@@ -152,7 +152,7 @@ func throughFile(t *testing.T, cluster plan.Cluster) plan.Cluster {
 
 // carriedOut compares what is in the records of nodes with what pools say.
 func carriedOut(cluster plan.Cluster, proposal *adopt.Proposal) error {
-	expansion := plan.Expand(cluster.Pools, cluster.Nodes)
+	expansion := plan.Expand(cluster.Pools, cluster.Numbers)
 	nodes := map[string]*plan.NodeState{}
 	for _, node := range cluster.Nodes {
 		nodes[node.Name] = node

@@ -31,7 +31,7 @@ func newRules(cluster plan.Cluster, o Options) *rules {
 	if len(cluster.Pools) == 0 {
 		return r
 	}
-	r.pools = plan.Expand(cluster.Pools, cluster.Nodes)
+	r.pools = plan.Expand(cluster.Pools, cluster.Numbers)
 	for _, pool := range cluster.Pools {
 		if pool.Spec.Selector == nil {
 			continue

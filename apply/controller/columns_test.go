@@ -15,7 +15,7 @@ import (
 func TestColumns(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", role("tenant"))
-	w.pool(tenantPool)
+	w.approvedPool(tenantPool)
 	w.isReady("tenant", 1)
 	w.do(w.Create(t.Context(), &v1.NodePoolSource{
 		ObjectMeta: metav1.ObjectMeta{Name: "columns"},

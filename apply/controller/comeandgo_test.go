@@ -52,6 +52,8 @@ spec: {selector: {matchLabels: {zone: a}}, labels: {bylabel: "yes"}, annotations
 	w.hasEvent("byrole", "Released", "1 node")
 
 	w.change("bylabel", func(pool *v1.NodePool) { pool.Spec.Selector.MatchLabels = map[string]v1.LabelValue{"zone": "b"} })
+	w.isStalled("bylabel", v1.ReleaseBlockedReason, "1 of 1 nodes would leave pool \"bylabel\"", "none would be left")
+	w.approves("bylabel")
 	byRole["zone"] = "a"
 	w.carries("labelled", byRole, "byrole=:NoSchedule")
 	w.isReady("bylabel", 0)

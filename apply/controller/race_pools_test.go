@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
-	"github.com/nodepools/nodepools/apply/plan"
 )
 
 // The pools of a race, by what is special about them.
@@ -154,7 +154,7 @@ func (p *racePools) settle(pool *v1.NodePool) {
 // approve approves what becomes of nodes: these people mean what they do, as often as
 // they do it.
 func approve(pool *v1.NodePool) {
-	metav1.SetMetaDataAnnotation(&pool.ObjectMeta, v1.ApproveReleaseAnnotation, plan.Membership(pool))
+	metav1.SetMetaDataAnnotation(&pool.ObjectMeta, v1.ApproveReleaseAnnotation, strconv.FormatInt(pool.Generation+1, 10))
 }
 
 // choose says which nodes are in a pool.

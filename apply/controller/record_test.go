@@ -27,7 +27,7 @@ func TestNodeWithAnUnreadableRecordIsLeftAlone(t *testing.T) {
 			w.node("sound", role("tenant"))
 			w.isReadyNode("broken", "sound")
 			before := w.get("broken")
-			w.pool(tenantPool)
+			w.approvedPool(tenantPool)
 			w.isReady("tenant", 2)
 
 			record := w.get("broken").Annotations[v1.AppliedAnnotation]
@@ -80,7 +80,7 @@ func TestUnreadableNodeDoesNotHoldADeletedPool(t *testing.T) {
 	w.node("broken", role("tenant"))
 	w.isReadyNode("broken")
 	before := w.get("broken")
-	w.pool(tenantPool)
+	w.approvedPool(tenantPool)
 	w.isReady("tenant", 1)
 	record := w.get("broken").Annotations[v1.AppliedAnnotation]
 	w.kubectl("annotate", "--overwrite", "node", "broken", v1.AppliedAnnotation+"=?")
@@ -90,7 +90,12 @@ func TestUnreadableNodeDoesNotHoldADeletedPool(t *testing.T) {
 	if node := w.get("broken"); node.Labels["tenant"] != "a" || len(ownTaints(node)) != 2 {
 		t.Errorf("labels %v, taints %v were touched", node.Labels, ownTaints(node))
 	}
+	// The pool is gone by now, and nobody knows that it was deleted: made and deleted again, it
+	// releases the node.
 	w.kubectl("annotate", "--overwrite", "node", "broken", v1.AppliedAnnotation+"="+record)
+	w.approvedPool(tenantPool)
+	w.isReady("tenant", 1)
+	w.remove("tenant")
 	w.carries("broken", role("tenant"))
 	if now, was := bare(t, w.get("broken")), bare(t, before); now != was {
 		t.Errorf("after all the node is\n%s\nand was\n%s", now, was)
@@ -112,7 +117,7 @@ func TestEntryTakenOutOfTheRecordStays(t *testing.T) {
 			w := newWorld(t)
 			w.node("n1", role("tenant"), "theirs=x:NoSchedule", "theirs=x:NoExecute")
 			w.isReadyNode("n1")
-			w.pool(tenantPool)
+			w.approvedPool(tenantPool)
 			w.isReady("tenant", 1)
 			record := w.get("n1").Annotations[v1.AppliedAnnotation]
 			without := strings.Replace(record, c.entry, "", 1)

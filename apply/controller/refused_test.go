@@ -61,7 +61,7 @@ func TestNodeThatCannotBeWritten(t *testing.T) {
 	}
 
 	guard()
-	w.pool(tenantPool)
+	w.approvedPool(tenantPool)
 	w.poolIs("tenant", "reports the node", func(pool *v1.NodePool) error {
 		return conditionIs(pool.Status.Conditions, v1.ReconcilingCondition, metav1.ConditionTrue, v1.NodesReason,
 			"1 of 2 nodes up to date", "node guarded could not be written", "this node is under guard")

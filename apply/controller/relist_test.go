@@ -26,7 +26,7 @@ func TestNoRelistWhenWatchesEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newFaultWorld(t, cluster.Shared(t))
 			w.fleet(5)
-			w.pool(tenantPool)
+			w.approvedPool(tenantPool)
 			w.start()
 			w.isReady("tenant", 5)
 			began := time.Now()

@@ -38,7 +38,7 @@ spec: {policyName: no-kata, validationActions: [Deny]}
 func TestRefusedHandlerKeepsTheRuntimeClass(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", role("tenant"))
-	w.pool(tenantPool)
+	w.approvedPool(tenantPool)
 	w.isReady("tenant", 1)
 	class := &nodev1.RuntimeClass{}
 	name := client.ObjectKey{Name: v1.RuntimeClassName("tenant")}
@@ -85,7 +85,7 @@ func TestRefusedHandlerKeepsTheRuntimeClass(t *testing.T) {
 // the loops find in the status of the pool what others had set.
 func TestInterruptedReplacementLosesNothing(t *testing.T) {
 	w := newWorld(t)
-	w.pool(tenantPool)
+	w.approvedPool(tenantPool)
 	w.isReady("tenant", 0)
 	w.stop()
 	// The old one is gone, and what others had set on it is noted.

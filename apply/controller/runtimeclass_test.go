@@ -169,7 +169,7 @@ func TestHandMadeChangeOfARuntimeClassIsPutBack(t *testing.T) {
 // does what somebody has added to what is not set.
 func TestTolerationsGoFromTheRuntimeClass(t *testing.T) {
 	w := newWorld(t)
-	w.pool(tenantPool)
+	w.approvedPool(tenantPool)
 	w.isReady("tenant", 0)
 	tolerates := func(want int) {
 		t.Helper()

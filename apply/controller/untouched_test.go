@@ -99,7 +99,7 @@ func TestForeignKeysAreUntouched(t *testing.T) {
 		}
 	}
 
-	w.pool(tenantPool)
+	w.approvedPool(tenantPool)
 	w.isReady("tenant", 1)
 	unchanged("the pool has come", before)
 
@@ -170,7 +170,7 @@ func TestLabelThatSomebodyElseAppliesStays(t *testing.T) {
 			if c.first {
 				apply()
 			}
-			w.pool(tenantPool)
+			w.approvedPool(tenantPool)
 			w.isReady("tenant", 1)
 			if !c.first {
 				apply()

@@ -17,7 +17,7 @@ func handlers(s *State) []Finding {
 	if len(s.Handlers) == 0 {
 		return nil
 	}
-	expansion, lacking := plan.Expand(s.Pools, s.Nodes), map[string][]string{}
+	expansion, lacking := plan.Expand(s.Pools, plan.NumbersOf(s.Sources)), map[string][]string{}
 	for _, node := range s.Nodes {
 		configured, reported := s.Handlers[node.Name]
 		if !reported {

@@ -136,10 +136,20 @@ func pools(s *State) []Finding {
 		found = append(found, more(object, pool.Status.Conditions, []string{v1.ConflictedCondition}, Problem, poolActions[v1.ConflictReason])...)
 		found = append(found, more(object, pool.Status.Conditions, []string{v1.ContestedCondition}, Problem, poolActions[v1.ContestedReason])...)
 		found = append(found, more(object, pool.Status.Conditions, []string{v1.ReleaseBlockedCondition}, Problem, poolActions[v1.ReleaseBlockedReason])...)
+		found = append(found, empty(object, pool)...)
 		found = append(found, rollout(object, pool, s.Now)...)
 		found = append(found, approvedAhead(object, pool)...)
 	}
 	return append(append(found, emptyWaves(s)...), handlers(s)...)
+}
+
+// empty is of a pool that is ready, and has no nodes.
+func empty(object string, pool *v1.NodePool) []Finding {
+	if !meta.IsStatusConditionTrue(pool.Status.Conditions, v1.ReadyCondition) || pool.Status.Nodes == nil || pool.Status.Nodes.Desired > 0 {
+		return nil
+	}
+	return []Finding{{Severity: Note, Object: object, Message: "no node is in this pool",
+		Action: "if that is not meant, correct spec.selector, spec.nodeNames or spec.parent, or label its nodes"}}
 }
 
 // nodes are judged by their records: each is to be read, and to be of pools that exist.

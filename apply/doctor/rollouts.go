@@ -51,7 +51,7 @@ var takesTurns = map[string]bool{
 // emptyWaves are the waves that no node is in: whoever relies on a canary has none.
 func emptyWaves(s *State) []Finding {
 	var found []Finding
-	for _, wave := range plan.EmptyWaves(s.Pools, s.Nodes, s.Now) {
+	for _, wave := range plan.EmptyWaves(s.Pools, plan.NumbersOf(s.Sources), s.Nodes, s.Now) {
 		found = append(found, Finding{Severity: Note, Object: command.Pool(wave.Pool), Message: wave.String() + "; those after it begin without it",
 			Action: "if it is to have some, correct its selector, or that of the waves before it"})
 	}

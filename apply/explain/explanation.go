@@ -9,6 +9,7 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/apply/preview/review"
+	"github.com/nodepools/nodepools/render"
 )
 
 // Explanation is everything on a node and who owns it. The names of its fields are
@@ -30,8 +31,9 @@ type Explanation struct {
 // closed then. Which other nodes a pool is waiting for is read from the pool's status, so
 // the other nodes are not needed.
 func Node(node *plan.NodeState, pools []*v1.NodePool, now time.Time) *Explanation {
-	expansion := plan.Expand(pools, []*plan.NodeState{node})
-	found := plan.Explain(node, expansion, plan.NodeFacts{Rollouts: plan.RolloutsOf(pools), Now: now})
+	accepted := plan.AcceptanceOf(pools, nil)
+	expansion := render.Expand(accepted.Pools)
+	found := plan.Explain(node, expansion, plan.NodeFacts{Rollouts: plan.RolloutsOf(accepted.Pools), Now: now})
 	e := &Explanation{Node: node.Name, Paused: found.Paused, unreadable: found.Unreadable}
 	var record plan.Record
 	if found.Unreadable != nil {
@@ -44,7 +46,7 @@ func Node(node *plan.NodeState, pools []*v1.NodePool, now time.Time) *Explanatio
 	}
 	e.addFiles(pools)
 	e.addContests(pools)
-	e.Pools = poolsOf(pools, expansion, found, record)
+	e.Pools = poolsOf(pools, accepted, expansion, found, record)
 	return e
 }
 

@@ -34,7 +34,7 @@ func gpuNode(labels map[string]string) *plan.NodeState {
 // applied is a node with what the pools want of it.
 func applied(t *testing.T, node *plan.NodeState, pools ...*v1.NodePool) *plan.NodeState {
 	t.Helper()
-	p, err := plan.Node(node, plan.Expand(pools, []*plan.NodeState{node}))
+	p, err := plan.Node(node, plan.Expand(pools, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,8 +64,7 @@ func TestNode(t *testing.T) {
 		"conflict":  {"somebody else has set another value", gpuNode(map[string]string{"tier": "iron"}), gpu, explain.Active, plan.OfOthers, ""},
 		"take-over": {"the pool may replace the value of somebody else", gpuNode(map[string]string{"tier": "iron"}), taking, explain.Active, plan.OfPool, explain.TakeOver},
 		"by hand":   {"what somebody has changed is put back", byHand, gpu, explain.Active, plan.OfPool, explain.PutBack},
-		"gone":      {"a pool that is gone releases what it has set", applied(t, gpuNode(nil), gpu), nil, explain.Gone, plan.OfPool, explain.Remove},
-		"restored":  {"what was taken over comes back", applied(t, gpuNode(map[string]string{"tier": "iron"}), taking), nil, explain.Gone, plan.OfPool, explain.GiveBack},
+		"gone":      {"nothing is released of a pool that was not deleted", applied(t, gpuNode(nil), gpu), nil, explain.Gone, plan.OfPool, ""},
 		"paused":    {"a paused pool changes nothing", applied(t, gpuNode(nil), gpu), paused, explain.Paused, plan.OfPool, ""},
 		"in error":  {"a pool without its parent keeps what it has set", applied(t, gpuNode(nil), gpu), orphan, explain.Failed, plan.OfPool, ""},
 	}
@@ -295,6 +294,7 @@ func TestNodeThatWaitsForABudget(t *testing.T) {
 		gpu.Generation, gpu.Status = 2, status
 		gpu.Spec.Labels["tier"] = "silver"
 		gpu.Spec.Rollout = &v1.Rollout{MaxUnavailable: new(intstr.FromInt32(1))}
+		gpu.Status.Accepted = plan.AcceptedSpecOf(gpu)
 		gpu.Status.Conditions = []metav1.Condition{{
 			Type: v1.ReconcilingCondition, Status: metav1.ConditionTrue, Reason: v1.WaitingForBudgetReason,
 			Message: "0 of 2 nodes up to date; 2 nodes wait: " + waits + "; node other is cordoned",

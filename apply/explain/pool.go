@@ -24,6 +24,9 @@ type Pool struct {
 	// Deleting is true also of a paused pool, which stays until it is resumed.
 	Deleting bool   `json:"deleting,omitempty"`
 	Problem  string `json:"problem,omitempty"`
+	// Holds reports that what the pool put on the node stays as it is: it is not known what the
+	// node is to follow of it.
+	Holds bool `json:"holds,omitempty"`
 	// ChosenBy is how the pool chooses its members.
 	ChosenBy string `json:"chosenBy,omitempty"`
 	Parent   string `json:"parent,omitempty"`
@@ -103,11 +106,8 @@ const (
 
 // poolsOf are the pools that the node is in, and those that it carries keys
 // of.
-func poolsOf(pools []*v1.NodePool, expansion *render.Expansion, found *plan.Explanation, record plan.Record) []Pool {
-	live := make(map[string]*v1.NodePool, len(pools))
-	for _, pool := range pools {
-		live[pool.Name] = pool
-	}
+func poolsOf(pools []*v1.NodePool, accepted *plan.Acceptance, expansion *render.Expansion, found *plan.Explanation, record plan.Record) []Pool {
+	live, followed := byName(pools), byName(accepted.Pools)
 	concerned := record.Pools()
 	for _, name := range found.Members {
 		concerned[name] = true
@@ -115,30 +115,48 @@ func poolsOf(pools []*v1.NodePool, expansion *render.Expansion, found *plan.Expl
 	var all []Pool
 	for _, name := range slices.Sorted(maps.Keys(concerned)) {
 		p := Pool{Name: name, Member: slices.Contains(found.Members, name), State: Gone, Wait: waitOf(found.Wait.Of(name), live), Unavailable: found.Unavailable[name]}
-		if followed, has := record.Change.Pools[name]; has {
-			p.Followed = &Followed{At: metav1.Time{Time: followed.At}, Commit: followed.Commit}
+		if change, has := record.Change.Pools[name]; has {
+			p.Followed = &Followed{At: metav1.Time{Time: change.At}, Commit: change.Commit}
 		}
 		if pool := live[name]; pool != nil {
-			p.describe(pool, expansion)
+			p.describe(pool, accepted, expansion)
+			if as := followed[name]; as != nil {
+				p.Parent, p.ChosenBy = as.Spec.Parent, chosenBy(as)
+			}
 		}
 		all = append(all, p)
 	}
 	return all
 }
 
-func (p *Pool) describe(pool *v1.NodePool, pools *render.Expansion) {
+func (p *Pool) describe(pool *v1.NodePool, accepted *plan.Acceptance, pools *render.Expansion) {
 	p.State, p.Parent, p.ChosenBy = Active, pool.Spec.Parent, chosenBy(pool)
 	p.Deleting = !pool.DeletionTimestamp.IsZero()
-	switch plan.PoolStateOf(pool, pools) {
+	switch plan.PoolStateOf(pool, accepted, pools) {
 	case plan.PoolStatePaused:
 		p.State = Paused
-	case plan.PoolStateBlocked, plan.PoolStateFaulty:
-		p.State, p.Problem = Failed, pools.Problem(pool.Name).Error()
+	case plan.PoolStateBlocked:
+		p.State, p.Problem = Failed, plan.BlockOf(pool).Error()
+	case plan.PoolStateFaulty:
+		p.State, p.Holds = Failed, pools.Holds(pool.Name)
+		if pending := accepted.Pending(pool.Name); pending != nil {
+			p.Problem = pending.Problem.Error()
+		} else {
+			p.Problem = pools.Problem(pool.Name).Error()
+		}
 	case plan.PoolStateReleasing:
 		p.State = Deleting
 	}
 	p.Source, p.Revision = pool.Labels[v1.SourceLabel], pool.Annotations[v1.RevisionAnnotation]
 	p.File = pool.Annotations[v1.FileAnnotation]
+}
+
+func byName(pools []*v1.NodePool) map[string]*v1.NodePool {
+	named := make(map[string]*v1.NodePool, len(pools))
+	for _, pool := range pools {
+		named[pool.Name] = pool
+	}
+	return named
 }
 
 func chosenBy(pool *v1.NodePool) string {

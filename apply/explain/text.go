@@ -92,7 +92,7 @@ func (e *Explanation) headline() string {
 	if e.Problem != "" {
 		return headline + ", as far as is known"
 	}
-	if slices.ContainsFunc(e.Pools, func(pool Pool) bool { return pool.State == Failed }) {
+	if slices.ContainsFunc(e.Pools, func(pool Pool) bool { return pool.Holds }) {
 		headline += ", as far as is known"
 	}
 	var parts []string
@@ -163,9 +163,11 @@ func (p Pool) title() string {
 	case p.State == Paused && p.Deleting:
 		return title + ", paused: it is to be deleted, and stays as it is until it is resumed"
 	case p.State == Paused:
-		return title + ", paused: what it put here stays as it is"
-	case p.State == Failed:
+		return title + ", paused: the node follows what was accepted before"
+	case p.State == Failed && p.Holds:
 		return title + ", in error: what it put here stays as it is"
+	case p.State == Failed:
+		return title + ", in error: the node follows what was accepted before"
 	case !p.Member:
 		return title + ", in which the node is no more"
 	}
@@ -175,7 +177,7 @@ func (p Pool) title() string {
 // origin says where a pool comes from, line by line, and how it chooses its nodes.
 func (p Pool) origin() []string {
 	if p.State == Gone {
-		return append([]string{"what is left of it is released"}, p.waiting()...)
+		return append([]string{"what is left of it stays until another pool wants the key"}, p.waiting()...)
 	}
 	lines := []string{"made by hand"}
 	if p.Source != "" || p.Revision != "" {

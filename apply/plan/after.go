@@ -113,11 +113,24 @@ func overlay(live, want map[string]string, dropped []string, coOwned func(string
 // it shares with the cluster that it is given is not changed.
 func (d *Difference) After(cluster Cluster) Cluster {
 	return Cluster{
-		Pools:          dated(poolsAfter(d.PoolChanges, cluster.Pools)),
+		Pools:          dated(d.noted(poolsAfter(d.PoolChanges, cluster.Pools))),
+		Numbers:        d.numbers,
 		RuntimeClasses: d.runtimeClassesAfter(cluster.RuntimeClasses),
 		Nodes:          d.nodesAfter(cluster.Nodes),
 		Unready:        cluster.Unready,
 	}
+}
+
+// noted are pools with what is accepted of them.
+func (d *Difference) noted(pools []*v1.NodePool) []*v1.NodePool {
+	settled := byName(d.settled)
+	for i, pool := range pools {
+		if is := settled[pool.Name]; is != nil && is.Generation == pool.Generation {
+			pools[i] = pool.DeepCopy()
+			pools[i].Status.Accepted, pools[i].Status.Conditions = is.Status.Accepted, is.Status.Conditions
+		}
+	}
+	return pools
 }
 
 // dated gives the pools that were created a time of creation. To whoever plans next

@@ -45,6 +45,7 @@ func TestAfter(t *testing.T) {
 	if diff := cmp.Diff(wantLabels, got.Labels); diff != "" {
 		t.Errorf("labels: what Git dropped goes, unless another has set it (-want +got):\n%s", diff)
 	}
+	delete(got.Annotations, v1.RevisionNumberAnnotation)
 	wantAnnotations := map[string]string{v1.SourceUIDAnnotation: string(teamUID), v1.RevisionAnnotation: "main@sha1:new", v1.FileAnnotation: "changed.yaml", v1.ReconcileAnnotation: v1.Disabled}
 	if diff := cmp.Diff(wantAnnotations, got.Annotations); diff != "" {
 		t.Errorf("annotations: a pause by hand stays (-want +got):\n%s", diff)

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
-	"github.com/nodepools/nodepools/render"
 )
 
 // When a difference is carried out, there is none any more: on that rests what is
@@ -180,7 +179,7 @@ func (w *world) interfered(pool *v1.NodePool) *v1.NodePool {
 // class is the RuntimeClass of a pool, as it is or as somebody has made it; nil
 // where there is none.
 func (w *world) class(pool *v1.NodePool) *nodev1.RuntimeClass {
-	want := render.Expand(slices.Collect(maps.Values(w.pools))).RuntimeClass(pool.Name)
+	want := expand(slices.Collect(maps.Values(w.pools))...).RuntimeClass(pool.Name)
 	if want == nil || w.oneIn(5) {
 		return nil
 	}

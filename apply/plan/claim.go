@@ -125,7 +125,7 @@ func claims(revision Revision, live map[string]*v1.NodePool) error {
 			continue
 		}
 		owner := revision.ownerOf(pool)
-		if owner.gaveUp(pool.Name) {
+		if owner.gaveUp(pool) {
 			continue
 		}
 		claim := Claim{

@@ -11,7 +11,6 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
-	"github.com/nodepools/nodepools/render"
 )
 
 // While nodes wait, a pod that names the RuntimeClass fits the nodes of the pool that have
@@ -52,7 +51,7 @@ func TestRuntimeClassInStep(t *testing.T) {
 			live := expand(before[0]).RuntimeClass("p")
 			live.OwnerReferences = ownedClass(pool, nil).OwnerReferences
 			class := func(facts PoolFacts) *nodev1.RuntimeClass {
-				return PoolOutcomeOf(pool, expand(after...), live, facts).RuntimeClass.Want
+				return PoolOutcomeOf(pool, nil, expand(after...), live, facts).RuntimeClass.Want
 			}
 			stepped := class(PoolFacts{Steps: []*ClassStep{outcome.Step}})
 			if !fits(stepped, waiting) && c.foreign == nil || !fits(stepped, moved) {
@@ -67,7 +66,7 @@ func TestRuntimeClassInStep(t *testing.T) {
 			if final := class(PoolFacts{}); fits(final, waiting) && c.foreign == nil || !fits(final, moved) {
 				t.Error("the step makes no difference: nothing was compared")
 			}
-			if held := PoolOutcomeOf(pool, expand(after...), live, PoolFacts{Undecided: true}); held.RuntimeClass != nil {
+			if held := PoolOutcomeOf(pool, nil, expand(after...), live, PoolFacts{Undecided: true}); held.RuntimeClass != nil {
 				t.Errorf("the RuntimeClass changes before it is known which nodes wait: %v", held.RuntimeClass)
 			}
 		})
@@ -98,13 +97,13 @@ func fits(class *nodev1.RuntimeClass, node *NodeState) bool {
 func TestReplacementWaits(t *testing.T) {
 	around, inner := waitingPool("around", closed), waitingPool("p", all(inside("around"), func(pool *v1.NodePool) { pool.Spec.Handler = "kata" }))
 	pools := []*v1.NodePool{around, inner}
-	live := render.Expand(pools).RuntimeClass("p")
+	live := expand(pools...).RuntimeClass("p")
 	live.Handler, live.OwnerReferences = "runc", []metav1.OwnerReference{OwnerReference(inner)}
-	o := PoolOutcomeOf(inner, render.Expand(pools), live, PoolFacts{Rollouts: RolloutsOf(pools), Now: closedAt})
+	o := PoolOutcomeOf(inner, nil, expand(pools...), live, PoolFacts{Rollouts: RolloutsOf(pools), Now: closedAt})
 	if o.RuntimeClass != nil || o.ClassWait == nil || !o.ClassWait.Next.Equal(opensAt) {
 		t.Errorf("outside the window the RuntimeClass changes: %v; it waits for %v", o.RuntimeClass, o.ClassWait)
 	}
-	o = PoolOutcomeOf(inner, render.Expand(pools), live, PoolFacts{Rollouts: RolloutsOf(pools), Now: opensAt})
+	o = PoolOutcomeOf(inner, nil, expand(pools...), live, PoolFacts{Rollouts: RolloutsOf(pools), Now: opensAt})
 	if o.RuntimeClass == nil || o.RuntimeClass.Action != Replace || o.ClassWait != nil {
 		t.Errorf("in the window it changes: %v; it waits for %v", o.RuntimeClass, o.ClassWait)
 	}

@@ -24,7 +24,7 @@ func (d *Difference) recreating() map[string]bool {
 func (d *Difference) compose(next *Difference, recreating map[string]bool) *Difference {
 	both := &Difference{
 		Pools: d.Pools, Problems: next.Problems, Held: mergeHeld(d.Held, next.Held),
-		assumed: d.assumed, carriers: next.carriers, recreated: slices.Concat(d.recreated, next.recreated),
+		accepted: d.accepted, settled: next.settled, numbers: next.numbers, carriers: next.carriers, recreated: slices.Concat(d.recreated, next.recreated),
 	}
 	for _, change := range next.PoolChanges {
 		if recreating[change.Name] && change.Action == Create {

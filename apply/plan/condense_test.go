@@ -169,6 +169,7 @@ func TestCondenserDistinguishesTornFromWhole(t *testing.T) {
 func TestCondensedKeepsWhoAppliesByTheStatus(t *testing.T) {
 	node := newNode("n")
 	node.Labels = map[string]string{key: "1"}
+	define("gone", v1.NodePoolSpec{})
 	setRecord(node, recordOf(Label, Entry{Pool: "gone", Value: "1"}))
 	node.ManagedFields = []metav1.ManagedFieldsEntry{managed("argo", metav1.ManagedFieldsOperationApply, "status", `{"f:metadata":{"f:labels":{"f:`+key+`":{}}}}`)}
 	p := samePlanWhenCondensed(t, node, expand())

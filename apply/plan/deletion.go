@@ -19,15 +19,17 @@ type SourceDeletion struct {
 	Kept []string
 	// Why says why the pools of Kept stay.
 	Why string
+	// Behind are those of [Behind].
+	Behind []string
 }
 
 // Waits reports whether there are pools that have to be gone before the source may
 // go.
-func (d *SourceDeletion) Waits() bool { return len(d.Changes)+len(d.Leaving) > 0 }
+func (d *SourceDeletion) Waits() bool { return len(d.Changes)+len(d.Leaving)+len(d.Behind) > 0 }
 
 // WaitsFor are the names of those pools, sorted.
 func (d *SourceDeletion) WaitsFor() []string {
-	names := slices.Clone(d.Leaving)
+	names := slices.Concat(d.Leaving, d.Behind)
 	for _, change := range d.Changes {
 		names = append(names, change.Name)
 	}
@@ -46,6 +48,7 @@ func Deletion(source *v1.NodePoolSource, live []*v1.NodePool) *SourceDeletion {
 	d := &SourceDeletion{Why: allStay(source)}
 	keepAll := d.Why != ""
 	approved := source.Annotations[v1.ApproveReleaseAnnotation] == v1.DeletionApproval
+	d.Behind = Behind(source, live)
 	for _, pool := range live {
 		switch {
 		case !owns(source.UID, pool):
@@ -53,7 +56,7 @@ func Deletion(source *v1.NodePoolSource, live []*v1.NodePool) *SourceDeletion {
 			// Somebody has deleted it by hand, and nobody waits for it.
 		case keepAll:
 			d.Kept = append(d.Kept, pool.Name)
-		case !pool.DeletionTimestamp.IsZero() && !Releasing(pool):
+		case !pool.DeletionTimestamp.IsZero() && isPaused(pool):
 			// It stays until somebody resumes it, and nobody waits for that.
 			d.Kept, d.Why = append(d.Kept, pool.Name), keptByHand
 		case !pool.DeletionTimestamp.IsZero():
@@ -68,6 +71,21 @@ func Deletion(source *v1.NodePoolSource, live []*v1.NodePool) *SourceDeletion {
 	slices.Sort(d.Kept)
 	slices.SortFunc(d.Changes, func(a, b PoolChange) int { return cmp.Compare(a.Name, b.Name) })
 	return d
+}
+
+// Behind are the pools that nodes follow by the number of a source alone, as neither
+// status.accepted nor a deletion says so yet, sorted. A finalizer keeps the source until there
+// are none: its number goes with it.
+func Behind(source *v1.NodePoolSource, live []*v1.NodePool) []string {
+	var behind []string
+	numbers := NumbersOf([]*v1.NodePoolSource{source})
+	for _, pool := range live {
+		if s := stampOf(pool); s.source == source.UID && numbers.counts(s) && (numbers.isBehind(pool) || numbers.Drops(pool)) {
+			behind = append(behind, pool.Name)
+		}
+	}
+	slices.Sort(behind)
+	return behind
 }
 
 // allStay says why every pool of a source stays when it is deleted; empty where

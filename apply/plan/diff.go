@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	nodev1 "k8s.io/api/node/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -20,6 +22,8 @@ type Cluster struct {
 	Nodes          []*NodeState
 	// Unready are the names of the nodes that are known not to be ready.
 	Unready map[string]bool
+	// Numbers are those of the sources.
+	Numbers Numbers
 }
 
 // Difference is all that a revision would change in a cluster.
@@ -42,10 +46,12 @@ type Difference struct {
 	// are assumed, what the revision changes is carried out all the same.
 	Held []*ReleaseBlock
 
+	// accepted is what nodes follow once the pools have changed, and settled are the pools then.
+	accepted *Acceptance
+	settled  []*v1.NodePool
+	numbers  Numbers
 	// carriers are, by pool, the nodes that carry keys of it afterwards, sorted.
 	carriers map[string][]string
-	// assumed are the pools whose approval is assumed.
-	assumed map[string]bool
 	// recreated are the pools of the revision that have to go before they are created
 	// again.
 	recreated []string
@@ -86,11 +92,9 @@ type NodeDifference struct {
 //     [Difference.Drains], which is for whoever prints the difference.
 //   - Nothing else waits. No key was put back lately ([NodeFacts.Repairs], [NodeFacts.Backoff],
 //     [NodeFacts.Now]), and nothing is remembered of a node ([NodeFacts.LastChange]) but what
-//     stands there. The API server
-//     takes what every pool changes ([NodeFacts.Refused]). Every pool
-//     that is not there is gone ([NodeFacts.Known]), and has not just released its nodes
-//     ([HoldFacts.Released]). Pools that are deleted are known to be all
-//     ([HoldFacts.Deleting]), and their definition stays ([HoldFacts.DefinitionGoes]).
+//     stands there. The API server takes what every pool changes ([NodeFacts.Refused]). Pools that
+//     are deleted are known to be all ([AcceptFacts.Deleting]), and their definition stays
+//     ([AcceptFacts.DefinitionGoes]).
 //   - A revision is written at once, so that there is no time at which a part of it
 //     stands, or others write.
 //   - Pools that are created are younger than all that are there, and among each other
@@ -103,8 +107,7 @@ type NodeDifference struct {
 // without finalizers; and it is the garbage collector, which deletes the RuntimeClass of
 // a pool that is gone. A finalizer of somebody else stays.
 //
-// What it leaves to a controller: statuses and events. Each time it goes by the statuses
-// that it was given.
+// What it leaves to a controller: statuses, but for what is accepted, and events.
 func Diff(revision Revision, cluster Cluster) (*Difference, error) {
 	d, err := diff(revision, cluster)
 	created := map[string]metav1.Time{}
@@ -134,6 +137,7 @@ func (d *Difference) unsettled() bool {
 // diff returns what changes until the first thing has come to rest: pools that are
 // being deleted go, and do not come back.
 func diff(revision Revision, cluster Cluster) (*Difference, error) {
+	revision.Numbers = cluster.Numbers
 	outcome, err := RevisionOutcomeOf(revision, cluster.Pools, func() ([]*NodeState, error) { return cluster.Nodes, nil })
 	if err != nil {
 		return nil, err
@@ -141,18 +145,10 @@ func diff(revision Revision, cluster Cluster) (*Difference, error) {
 	if outcome.Plan == nil {
 		return nil, outcome.Refused
 	}
-	pools := outcome.Plan
-	d := &Difference{Pools: pools, carriers: map[string][]string{}, recreated: outcome.Recreated}
-	after := pools.After(cluster.Pools)
-	held := HoldsOf(pools.leaving(cluster.Pools), cluster.Nodes, HoldFacts{}).Blocked
-	for _, name := range slices.Sorted(maps.Keys(held)) {
-		d.Held = append(d.Held, held[name])
-	}
-	if revision.AssumeApproved {
-		d.assume(held)
-	}
-	expansion := d.Expansion(cluster)
-	outcomes := poolOutcomes(cluster, after, expansion)
+	d := &Difference{Pools: outcome.Plan, carriers: map[string][]string{}, recreated: outcome.Recreated}
+	after := d.accept(revision, cluster)
+	expansion := d.Expansion()
+	outcomes := d.poolOutcomes(cluster, after, expansion)
 	for _, pool := range after {
 		switch outcome := outcomes[pool.Name]; {
 		case outcome.State == PoolStateBlocked:
@@ -161,7 +157,7 @@ func diff(revision Revision, cluster Cluster) (*Difference, error) {
 			d.Problems = append(d.Problems, Problem{Kind: PoolInvalid, Pool: pool.Name, Err: outcome.Problem})
 		case outcome.State == PoolStatePaused:
 			d.Problems = append(d.Problems, Problem{Kind: PoolPaused, Pool: pool.Name,
-				Err: fmt.Errorf("pool %q is paused by its annotation %s: its RuntimeClass and its nodes stay as they are", pool.Name, v1.ReconcileAnnotation)})
+				Err: fmt.Errorf("pool %q is paused by its annotation %s: its nodes follow what was accepted before", pool.Name, v1.ReconcileAnnotation)})
 		}
 	}
 	d.runtimeClasses(after, outcomes)
@@ -171,37 +167,102 @@ func diff(revision Revision, cluster Cluster) (*Difference, error) {
 	return d, nil
 }
 
+// accept accepts what the pools say after the changes, and returns those that stay.
+func (d *Difference) accept(revision Revision, cluster Cluster) []*v1.NodePool {
+	d.numbers = maps.Clone(cluster.Numbers)
+	if d.Pools.Number > 0 {
+		if d.numbers == nil {
+			d.numbers = Numbers{}
+		}
+		d.numbers[revision.SourceUID] = d.Pools.Number
+	}
+	pools := d.Pools.leaving(cluster.Pools)
+	settled, accepted, blocks := atRest(pools, cluster.Nodes, d.numbers)
+	d.settled, d.accepted = settled, accepted
+	for _, name := range slices.Sorted(maps.Keys(blocks)) {
+		d.Held = append(d.Held, blocks[name])
+	}
+	if revision.AssumeApproved && len(blocks) > 0 {
+		d.settled, d.accepted, _ = atRest(d.Pools.approved(pools), cluster.Nodes, d.numbers)
+	}
+	deleted := map[string]bool{}
+	for _, name := range d.Pools.Deletes() {
+		deleted[name] = true
+	}
+	return slices.DeleteFunc(slices.Clone(d.settled), func(pool *v1.NodePool) bool { return deleted[pool.Name] })
+}
+
+// atRest accepts what is written by hand, one after the other, as a controller does until nothing
+// is left. It returns the pools with what is accepted, and what waits for an approval, by pool.
+func atRest(pools []*v1.NodePool, nodes []*NodeState, numbers Numbers) ([]*v1.NodePool, *Acceptance, map[string]*ReleaseBlock) {
+	pools, blocks := slices.Clone(pools), map[string]*ReleaseBlock{}
+	for {
+		accepted, news := Accept(pools, nodes, numbers, AcceptFacts{}), false
+		for i, pool := range pools {
+			block := (*ReleaseBlock)(nil)
+			if pending := accepted.Pending(pool.Name); pending != nil {
+				block = pending.Block
+			}
+			if block != nil && blocks[pool.Name] == nil {
+				blocks[pool.Name] = block
+			}
+			news = news || accepted.Accepts(pool.Name) || block != nil && !IsBlocked(pool)
+			pools[i] = accepted.note(pool, numbers)
+		}
+		if !news {
+			return pools, accepted, blocks
+		}
+	}
+}
+
+// note notes in the status of a pool what of it is accepted, or held back.
+func (a *Acceptance) note(pool *v1.NodePool, numbers Numbers) *v1.NodePool {
+	pending, as := a.Pending(pool.Name), numbers.Accepted(pool)
+	noted := *pool
+	switch {
+	case pending != nil && pending.Block != nil && !IsBlocked(pool):
+		noted.Status.Conditions = slices.Clone(pool.Status.Conditions)
+		meta.SetStatusCondition(&noted.Status.Conditions, metav1.Condition{
+			Type: v1.ReleaseBlockedCondition, Status: metav1.ConditionTrue, ObservedGeneration: pool.Generation, Reason: v1.ReleaseBlockedReason, Message: pending.Block.Error(),
+		})
+	case a.Accepts(pool.Name), follows(pool, as) && as.DeletionTimestamp.IsZero() && (pool.Status.Accepted == nil || pool.Status.Accepted.Generation != pool.Generation):
+		noted.Status.Accepted = AcceptedSpecOf(pool)
+	default:
+		return pool
+	}
+	return &noted
+}
+
+// approved are pools of which those that change are approved.
+func (p *PoolsPlan) approved(pools []*v1.NodePool) []*v1.NodePool {
+	changes, approved := p.Names(), slices.Clone(pools)
+	for i, pool := range approved {
+		if slices.Contains(changes, pool.Name) {
+			approved[i] = pool.DeepCopy()
+			metav1.SetMetaDataAnnotation(&approved[i].ObjectMeta, v1.ApproveReleaseAnnotation, strconv.FormatInt(pool.Generation, 10))
+		}
+	}
+	return approved
+}
+
 // poolOutcomes are those of the pools, by name.
-func poolOutcomes(cluster Cluster, pools []*v1.NodePool, expansion *render.Expansion) map[string]PoolOutcome {
+func (d *Difference) poolOutcomes(cluster Cluster, pools []*v1.NodePool, expansion *render.Expansion) map[string]PoolOutcome {
 	live := make(map[string]*nodev1.RuntimeClass, len(cluster.RuntimeClasses))
 	for _, class := range cluster.RuntimeClasses {
 		live[class.Name] = class
 	}
 	outcomes := make(map[string]PoolOutcome, len(pools))
 	for _, pool := range pools {
-		outcomes[pool.Name] = PoolOutcomeOf(pool, expansion, live[v1.RuntimeClassName(pool.Name)], PoolFacts{})
+		outcomes[pool.Name] = PoolOutcomeOf(pool, d.accepted, expansion, live[v1.RuntimeClassName(pool.Name)], PoolFacts{})
 	}
 	return outcomes
 }
 
-// assume carries out what the revision changes, though it is held.
-func (d *Difference) assume(held map[string]*ReleaseBlock) {
-	d.assumed = map[string]bool{}
-	for _, change := range d.Pools.Changes {
-		d.assumed[change.Name] = held[change.Name] != nil
-	}
-}
+// Accepted are the pools as nodes follow them when the pools have changed.
+func (d *Difference) Accepted() []*v1.NodePool { return d.accepted.Pools }
 
 // Expansion is what nodes follow when the pools have changed.
-func (d *Difference) Expansion(cluster Cluster) *render.Expansion {
-	held := Holds{Blocked: make(map[string]*ReleaseBlock, len(d.Held))}
-	for _, block := range d.Held {
-		if !d.assumed[block.Pool] {
-			held.Blocked[block.Pool] = block
-		}
-	}
-	return held.Expand(d.Pools.leaving(cluster.Pools))
-}
+func (d *Difference) Expansion() *render.Expansion { return render.Expand(d.accepted.Pools) }
 
 // Empty reports whether nothing would change.
 func (d *Difference) Empty() bool {

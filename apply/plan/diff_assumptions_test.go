@@ -17,7 +17,7 @@ import (
 // difference assumes, is all that makes the two differ. Each of it is named at [Diff].
 func TestDiffNamesAllThatItAssumes(t *testing.T) {
 	assumed := map[string]bool{}
-	for _, facts := range []any{NodeFacts{}, HoldFacts{}, PoolFacts{}, Revision{}} {
+	for _, facts := range []any{NodeFacts{}, AcceptFacts{}, PoolFacts{}, Revision{}} {
 		of := reflect.TypeOf(facts)
 		for i := range of.NumField() {
 			if name := of.Field(i).Name; of.Name() != "Revision" || strings.HasPrefix(name, "Assume") {
@@ -36,13 +36,13 @@ func TestDiffNamesAllThatItAssumes(t *testing.T) {
 		})
 	}
 	named := map[string]bool{}
-	for _, match := range regexp.MustCompile(`\[((?:NodeFacts|HoldFacts|PoolFacts|Revision)\.\w+)\]`).FindAllStringSubmatch(comment, -1) {
+	for _, match := range regexp.MustCompile(`\[((?:NodeFacts|AcceptFacts|PoolFacts|Revision)\.\w+)\]`).FindAllStringSubmatch(comment, -1) {
 		named[match[1]] = true
 	}
 	if !maps.Equal(named, assumed) {
 		t.Errorf("the comment of Diff names %v, want %v", slices.Sorted(maps.Keys(named)), slices.Sorted(maps.Keys(assumed)))
 	}
-	if types, want := typesOfFacts(files), []string{"HoldFacts", "NodeFacts", "PoolFacts"}; !slices.Equal(types, want) {
+	if types, want := typesOfFacts(files), []string{"AcceptFacts", "NodeFacts", "PoolFacts"}; !slices.Equal(types, want) {
 		t.Errorf("types of facts are %v, want %v: what Diff assumes of others is not compared here", types, want)
 	}
 }
@@ -51,7 +51,7 @@ func TestDiffNamesAllThatItAssumes(t *testing.T) {
 func TestDiffGivesNoFacts(t *testing.T) {
 	given := 0
 	for name, file := range parsed(t) {
-		if !slices.Contains([]string{"diff.go", "after.go", "compose.go", "poolchanges.go", "releasehold.go"}, name) {
+		if !slices.Contains([]string{"diff.go", "after.go", "compose.go", "poolchanges.go", "accept.go"}, name) {
 			continue
 		}
 		ast.Inspect(file, func(n ast.Node) bool {

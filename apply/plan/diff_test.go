@@ -123,10 +123,10 @@ func TestDiff(t *testing.T) {
 			}, true,
 		},
 		"paused by hand": {
-			"the record of the pool follows Git; its RuntimeClass and its nodes do not",
+			"the record of the pool follows Git; its RuntimeClass and its nodes follow what was accepted, new ones, too",
 			[]render.Definition{inFile("a", named("n*", v1.NodePoolSpec{Labels: labels("2"), Handler: "kata"}))},
 			Cluster{Pools: []*v1.NodePool{pausedByHand}, RuntimeClasses: []*nodev1.RuntimeClass{ownedClass(a, nil)}, Nodes: []*NodeState{node("n1", carries(a)), node("n2")}},
-			[]string{"pool update a", "problem: pool \"a\" is paused by its annotation nodes.lailin.xyz/reconcile: its RuntimeClass and its nodes stay as they are"}, false,
+			[]string{"pool update a", "node n2: 2 changes, 0 conflicts", "problem: pool \"a\" is paused by its annotation nodes.lailin.xyz/reconcile: its nodes follow what was accepted before"}, false,
 		},
 	}
 	for name, c := range cases {

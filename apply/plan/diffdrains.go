@@ -24,7 +24,7 @@ type DrainBefore struct {
 // [NodeOutcomeOf] holds back in the turn of the node. The revision counts as applied at
 // that moment: see [Difference.Waits].
 func (d *Difference) Drains(cluster Cluster, now time.Time) map[string][]DrainBefore {
-	rollouts := d.rolloutsAt(d.Pools.leaving(cluster.Pools), now)
+	rollouts := d.rolloutsAt(d.Accepted(), now)
 	if rollouts == nil {
 		return nil
 	}

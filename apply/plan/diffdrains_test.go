@@ -55,7 +55,7 @@ func TestDifferenceDrains(t *testing.T) {
 				t.Fatal(err)
 			}
 			for of, p := range map[string]*NodePlan{"in one round": whole, "in two rounds": first.compose(second)} {
-				d := &Difference{Pools: &PoolsPlan{}, Nodes: []NodeDifference{{node.Name, p}}}
+				d := &Difference{Pools: &PoolsPlan{}, accepted: &Acceptance{Pools: c.pools}, Nodes: []NodeDifference{{node.Name, p}}}
 				if diff := cmp.Diff(c.want, d.Drains(Cluster{Pools: c.pools, Nodes: []*NodeState{node}}, closedAt)[node.Name]); diff != "" {
 					t.Errorf("%s: %s (-want +got):\n%s", of, c.reason, diff)
 				}

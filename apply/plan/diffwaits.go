@@ -29,7 +29,7 @@ type PoolWaiting struct {
 // A pool that is recreated waits for its release. What it puts on its nodes anew then is
 // not part of it: that is decided when the pool is there again.
 func (d *Difference) Waits(cluster Cluster, now time.Time) []PoolWaiting {
-	pools := d.Pools.leaving(cluster.Pools)
+	pools := d.Accepted()
 	rollouts := d.rolloutsAt(pools, now)
 	if rollouts == nil {
 		return nil
@@ -45,7 +45,7 @@ func (d *Difference) Waits(cluster Cluster, now time.Time) []PoolWaiting {
 	for _, node := range d.Nodes {
 		shown[node.Name] = true
 	}
-	expansion, facts := d.Expansion(cluster), NodeFacts{Rollouts: rollouts, Now: now}
+	expansion, facts := d.Expansion(), NodeFacts{Rollouts: rollouts, Now: now}
 	for _, node := range cluster.Nodes {
 		if !shown[node.Name] {
 			continue

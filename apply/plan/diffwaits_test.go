@@ -39,6 +39,7 @@ func TestDifferenceWaits(t *testing.T) {
 		if change != nil {
 			change(pool)
 		}
+		pool.Status.Accepted = AcceptedSpecOf(pool)
 		return pool
 	}
 	handled := func(handler string) func(*v1.NodePool) {

@@ -9,7 +9,7 @@
 // RuntimeClass of a pool, [NodeOutcome] for a node, [SourceOutcome] for a source,
 // [RevisionOutcome] for what it applies, and [SourceDeletion] for its end.
 //
-// Start with [Node], which holds the rule that keeps what is not ours: one
+// Start with [Accept], which says what nodes follow of pools, and with [Node], which holds the rule that keeps what is not ours: one
 // rule for labels, annotations and taints alike (see keys.go). [RuntimeClass]
 // and [Pools] do the same for the objects that are wholly ours; [Pools] also
 // holds back deletions that look like an accident.

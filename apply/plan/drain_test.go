@@ -170,7 +170,7 @@ func TestWhatIsDrained(t *testing.T) {
 			t.Errorf("%s: drained %+v, waits for %v, writes %v", name, o.Drain, o.Wait, o.Admission.Plan.Changes)
 			continue
 		}
-		d := &Difference{Pools: &PoolsPlan{}, Nodes: []NodeDifference{{node.Name, o.Plan}}}
+		d := &Difference{Pools: &PoolsPlan{}, accepted: &Acceptance{Pools: c.pools}, Nodes: []NodeDifference{{node.Name, o.Plan}}}
 		if foreseen := d.Drains(Cluster{Pools: c.pools, Nodes: []*NodeState{node}}, closedAt); (len(foreseen[node.Name]) > 0) != c.drains {
 			t.Errorf("%s: a difference has the drains %v", name, foreseen)
 		}

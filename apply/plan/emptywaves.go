@@ -27,10 +27,11 @@ func (w EmptyWave) String() string {
 	return text
 }
 
-// EmptyWaves are those of pools at a moment, sorted by pool, in their order. A pool without
+// EmptyWaves are those of pools, as nodes follow them at a moment, sorted by pool, in their order. A pool without
 // nodes has none.
-func EmptyWaves(pools []*v1.NodePool, nodes []*NodeState, now time.Time) []EmptyWave {
-	return RolloutsOf(pools).emptyWaves(nodes, Expand(pools, nodes), now, func(string) bool { return true })
+func EmptyWaves(pools []*v1.NodePool, numbers Numbers, nodes []*NodeState, now time.Time) []EmptyWave {
+	accepted := numbers.AllAccepted(pools)
+	return RolloutsOf(accepted).emptyWaves(nodes, render.Expand(accepted), now, func(string) bool { return true })
 }
 
 // EmptyWaves are those of the pools that the difference creates or changes, as they are
@@ -40,7 +41,7 @@ func (d *Difference) EmptyWaves(cluster Cluster, now time.Time) []EmptyWave {
 	for _, change := range d.PoolChanges {
 		changed[change.Name] = change.Action != Delete
 	}
-	return d.rolloutsAt(d.Pools.leaving(cluster.Pools), now).emptyWaves(cluster.Nodes, d.Expansion(cluster), now, func(pool string) bool { return changed[pool] })
+	return d.rolloutsAt(d.Accepted(), now).emptyWaves(cluster.Nodes, d.Expansion(), now, func(pool string) bool { return changed[pool] })
 }
 
 // emptyWaves are those of the pools that are of interest.

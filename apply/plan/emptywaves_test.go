@@ -34,7 +34,8 @@ func TestEmptyWaves(t *testing.T) {
 		"no nodes":         {func(pool *v1.NodePool) { pool.Spec.NodeNames = []string{"c"}; inWaves(waveOf("one", "1", nil))(pool) }, "[]"},
 	} {
 		pool := waitingPool("p", c.pool)
-		if got := fmt.Sprint(EmptyWaves([]*v1.NodePool{pool}, nodes, closedAt)); got != c.want {
+		pool.Status.Accepted = AcceptedSpecOf(pool)
+		if got := fmt.Sprint(EmptyWaves([]*v1.NodePool{pool}, nil, nodes, closedAt)); got != c.want {
 			t.Errorf("%s: %s, want %s", what, got, c.want)
 		}
 	}
@@ -51,6 +52,7 @@ func TestDifferenceHasEmptyWaves(t *testing.T) {
 	}
 	cluster := Cluster{Pools: []*v1.NodePool{changed, same, gone}, Nodes: []*NodeState{newNode("a")}}
 	d.Pools.Changes = d.PoolChanges
+	d.accept(Revision{}, cluster)
 	if got, want := fmt.Sprint(d.EmptyWaves(cluster, closedAt)), `[no node of pool "changed" is in its wave canary]`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

@@ -41,7 +41,7 @@ func TestExplainKey(t *testing.T) {
 		"taken over now":   {"different, and about to be the pool's", ptr.To("9"), nil, ptr.To("1"), policy(v1.TakeOver), OfPool, true, ptr.To("1"), false},
 		"conflict":         {"different, and it stays", ptr.To("9"), nil, ptr.To("1"), nil, OfOthers, false, ptr.To("9"), true},
 		"not wanted":       {"nobody asks for it", ptr.To("9"), nil, nil, nil, OfOthers, false, ptr.To("9"), false},
-		"held":             {"the pool is paused, and lets it be", ptr.To("9"), &Entry{Pool: "a", Value: "1"}, ptr.To("1"), func(pool *v1.NodePool) { paused(pool) }, OfPool, false, ptr.To("9"), false},
+		"held":             {"the pool is paused, and lets it be", ptr.To("9"), &Entry{Pool: "a", Value: "1"}, ptr.To("1"), func(pool *v1.NodePool) { faulty(pool) }, OfPool, false, ptr.To("9"), false},
 	}
 	for name, c := range cases {
 		for _, field := range []Field{Label, Annotation, Taint} {

@@ -3,6 +3,7 @@ package plan
 import (
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
@@ -21,6 +22,7 @@ func newNode(name string) *NodeState {
 
 // define makes a pool as it stands in a cluster.
 func define(name string, spec v1.NodePoolSpec) *v1.NodePool {
+	defined.Store(name, true)
 	pool := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name, UID: "uid-of-pool"}, Spec: spec}
 	v1.SetNodePoolDefaults(pool)
 	return pool
@@ -28,6 +30,12 @@ func define(name string, spec v1.NodePoolSpec) *v1.NodePool {
 
 func paused(pool *v1.NodePool) *v1.NodePool {
 	pool.Annotations = map[string]string{v1.ReconcileAnnotation: v1.Disabled}
+	return pool
+}
+
+// faulty is a pool of which it is not known what nodes are to follow: they stay as they are.
+func faulty(pool *v1.NodePool) *v1.NodePool {
+	pool.Spec.Parent = "nobody"
 	return pool
 }
 
@@ -134,7 +142,21 @@ func setRecord(node *NodeState, record Record) {
 	node.Annotations[v1.AppliedAnnotation] = record.String()
 }
 
-func expand(pools ...*v1.NodePool) *render.Expansion { return render.Expand(pools) }
+// expand works out pools. Other pools that tests have defined are being deleted.
+func expand(pools ...*v1.NodePool) *render.Expansion {
+	pools = slices.Clone(pools)
+	named := byName(pools)
+	defined.Range(func(name, _ any) bool {
+		if named[name.(string)] == nil {
+			pools = append(pools, leaving(&v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name.(string)}}, v1.NodePoolSpec{}))
+		}
+		return true
+	})
+	return render.Expand(pools)
+}
+
+// defined are the names of the pools that tests have defined.
+var defined sync.Map
 
 // body makes an apply configuration of the node, as some other tool sends it.
 func body(metadata map[string]any) map[string]any {

@@ -35,7 +35,7 @@ func TestInnerPoolGetsNoTurnBeforeTheOneAround(t *testing.T) {
 // A key that a stronger pool gets from a paused one waits for the turn of the node, though the
 // pool around the paused one agrees; and one that the paused pool holds asks for none.
 func TestKeyOfPausedPoolWaitsForTurn(t *testing.T) {
-	paused := paused(waitingPool("paused", all(prior(1), inside("around"), labelled("1"))))
+	paused := faulty(waitingPool("paused", all(prior(1), inside("around"), labelled("1"))))
 	none := limited("0", time.Minute)
 	node := followed(t, longAgo, waitingPool("paused", all(prior(1), labelled("1"))), waitingPool("around", nil), waitingPool("strong", prior(9)))
 	o := decide(node, closedAt, nil, waitingPool("strong", all(prior(9), labelled("2"), none)), waitingPool("around", labelled("2")), paused)

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/render"
 )
@@ -46,7 +48,7 @@ func (d *Difference) lessGoverned(cluster Cluster) map[string][]string {
 	if len(cluster.Nodes) == 0 {
 		g.compare(namesOfPools(cluster.Pools), mayKeepNodes(cluster.Pools, pools))
 	} else {
-		g.compareNodes(cluster, d.Expansion(cluster))
+		g.compareNodes(cluster, d.Expansion())
 	}
 	changes := map[string][]string{}
 	for name, pool := range g.pools {
@@ -81,7 +83,7 @@ func newGovernance(before, after *Rollouts, was, is []*v1.NodePool) *governance 
 
 // compareNodes compares where the nodes are, each set of pools once.
 func (g *governance) compareNodes(cluster Cluster, after *render.Expansion) {
-	before := Expand(cluster.Pools, cluster.Nodes)
+	before := Expand(cluster.Pools, cluster.Numbers)
 	seed, seen := maphash.MakeSeed(), map[uint64]bool{}
 	for _, node := range cluster.Nodes {
 		was, is := CurrentMembers(node, before), CurrentMembers(node, after)
@@ -195,11 +197,8 @@ func mayKeepNodes(was, is []*v1.NodePool) []string {
 
 // mayHaveFewer reports whether a pool may have lost nodes by what it says of them.
 func mayHaveFewer(was, is *v1.NodePool) bool {
-	before, after := choice(was), choice(is)
-	if len(before.NodeNames) > 0 && !slices.ContainsFunc(before.NodeNames, func(name string) bool { return !slices.Contains(after.NodeNames, name) }) {
-		after.NodeNames = before.NodeNames
-	}
-	return identify(before) != identify(after)
+	grows := len(was.Spec.NodeNames) > 0 && !slices.ContainsFunc(was.Spec.NodeNames, func(name string) bool { return !slices.Contains(is.Spec.NodeNames, name) })
+	return was.Spec.Parent != is.Spec.Parent || !equality.Semantic.DeepEqual(was.Spec.Selector, is.Spec.Selector) || !grows && !slices.Equal(was.Spec.NodeNames, is.Spec.NodeNames)
 }
 
 func namesOfPools(pools []*v1.NodePool) []string {

@@ -22,28 +22,6 @@ func haltedPool(t *testing.T, change func(*v1.NodePool)) (*v1.NodePool, func(tim
 
 func nothing(*v1.NodePool) {}
 
-// The pool is paused while somebody looks at what has failed. Nothing waits meanwhile, and
-// the halt stays.
-func TestPausedPoolKeepsItsHalt(t *testing.T) {
-	pool, nodesOf, halts := haltedPool(t, nothing)
-	before := waitingPool("p", labelled("good"))
-	pausing := paused(pool.DeepCopy())
-	pools := []*v1.NodePool{pausing}
-	o := NodeOutcomeOf(followed(t, longAgo, before), expand(pools...), NodeFacts{Rollouts: RolloutsOf(pools), Now: closedAt})
-	if len(o.Wait) > 0 || len(o.Asks) > 0 {
-		t.Fatal("it waits while it is paused")
-	}
-	nodes := nodesOf(time.Minute, false)
-	for i := range nodes {
-		nodes[i].Asks, nodes[i].Waits = nil, nil // as NodeOutcomeOf has said
-	}
-	turns := RolloutsOf(pools).Turns(asking(nodes), halts, closedAt, true)
-	turns = RolloutsOf([]*v1.NodePool{pool}).Turns(asking(nodesOf(2*time.Hour, true)), turns.Halts, closedAt, true)
-	if len(turns.Nodes) > 0 {
-		t.Errorf("halted, paused, and no longer paused, it is the turn of %v, and nobody has resumed the rollout", turns.Nodes)
-	}
-}
-
 // The nodes that have not followed are paused, to be safe: the halt stays.
 func TestPausedNodesKeepTheHalt(t *testing.T) {
 	pool, nodesOf, halts := haltedPool(t, nothing)

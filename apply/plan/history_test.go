@@ -13,7 +13,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
-	"github.com/nodepools/nodepools/render"
 )
 
 // histories is how many ways to the same pools are tried for each set of them.
@@ -195,7 +194,7 @@ func TestConflictsOfManyPools(t *testing.T) {
 		}
 		pools = append(pools, pool)
 	}
-	p, err := Node(node, render.Expand(pools))
+	p, err := Node(node, expand(pools...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +213,7 @@ func TestConflictsOfManyPools(t *testing.T) {
 		t.Errorf("first %v and %d more", first, more)
 	}
 	// Another node of the same pools shares what they want.
-	expansion := render.Expand(pools)
+	expansion := expand(pools...)
 	if _, err := Node(node, expansion); err != nil {
 		t.Fatal(err)
 	}

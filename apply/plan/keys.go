@@ -25,7 +25,8 @@ import (
 //   - A key that belongs to another program is never taken: its policy is Report
 //     whatever the pool says, and one that a pool has adopted all the same gets its
 //     earlier value back. Validation refuses such pools.
-//   - Of a frozen pool: it stays as it is, unless a pool of a higher rank wants it.
+//   - Of a faulty pool: it stays as it is, unless a pool of a higher rank wants it. Of a pool that is
+//     gone without a deletion: unless any pool wants it.
 //   - Without room on the node, since stronger pools have taken it: as if no pool wanted it.
 //
 // A key that was adopted stays adopted, whatever pool has it and whatever that

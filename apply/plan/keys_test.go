@@ -10,7 +10,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
-	"github.com/nodepools/nodepools/render"
 )
 
 // wish is what a pool of the node wants for the key.
@@ -34,7 +33,7 @@ func pools(field Field, wishes map[string]wish) []*v1.NodePool {
 		}
 		pool := define(name, spec)
 		if wish.still {
-			pool = paused(pool)
+			pool = faulty(pool)
 		}
 		all = append(all, pool)
 	}
@@ -147,7 +146,7 @@ func TestRule(t *testing.T) {
 				if c.entry != nil {
 					setRecord(node, recordOf(field, *c.entry))
 				}
-				expansion := render.Expand(pools(field, c.wishes))
+				expansion := expand(pools(field, c.wishes)...)
 				written, p := s.write(t, node, expansion)
 				if diff := cmp.Diff(c.after, get(written, field)); diff != "" {
 					t.Errorf("on the node: %s (-want +got):\n%s", c.reason, diff)

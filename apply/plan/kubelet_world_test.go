@@ -61,7 +61,7 @@ func newKubeletWorld(t *testing.T, s server, seed uint64, seen map[string]int) *
 		node.Taints = []corev1.Taint{adminTaint}
 	})
 	w.marked = true
-	expansion := render.Expand([]*v1.NodePool{w.wall(), inner()})
+	expansion := expand(w.wall(), inner())
 	for _, name := range []string{"wall", "inner"} {
 		w.classes[name] = expansion.RuntimeClass(name).Scheduling.NodeSelector
 	}

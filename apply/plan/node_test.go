@@ -233,24 +233,12 @@ func TestKeysOfOthersAreNeverTaken(t *testing.T) {
 	}
 }
 
-// A paused parent of a higher rank keeps what it put on, also from its child, which is
-// reported; a parent that is gone gives its keys up, and its child is held.
+// A parent that is deleted gives its keys up, and its child stays as it is.
 func TestParentOfAChildAtWork(t *testing.T) {
 	s := newServer()
 	outer, inner := onNode("outer", want(Taint, "outer")), onNode("inner", want(Label, "1"))
 	inner.Spec.Parent, outer.Spec.Priority = "outer", 1
 	node, _ := s.write(t, newNode("n"), expand(outer, inner))
-
-	override := inner.DeepCopy()
-	override.Spec.Taints = want(Taint, "inner").Taints
-	held, p := s.write(t, node, expand(paused(outer.DeepCopy()), override))
-	if value := get(held, Taint); value == nil || *value != "outer" {
-		t.Errorf("the taint of the paused parent became %v", value)
-	}
-	wantConflicts := []Conflict{{Field: Taint, Key: taintKey.String(), Pool: "inner", Want: "inner", Have: ptr.To("outer"), Holder: "outer"}}
-	if diff := cmp.Diff(wantConflicts, conflictsOf(p)); diff != "" {
-		t.Errorf("conflicts (-want +got):\n%s", diff)
-	}
 
 	orphaned, _ := s.write(t, node, expand(inner))
 	if get(orphaned, Taint) != nil || get(orphaned, Label) == nil {

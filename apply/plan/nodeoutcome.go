@@ -19,9 +19,6 @@ const (
 	NodeStateUnreadable NodeOutcomeState = "unreadable"
 	// NodeStatePaused: its annotation pauses it, and nothing is written to it.
 	NodeStatePaused NodeOutcomeState = "paused"
-	// NodeStateUnconfirmed: the write releases pools of which it is not known that they are
-	// gone. Before it is made, that has to be confirmed.
-	NodeStateUnconfirmed NodeOutcomeState = "unconfirmed"
 	// NodeStateChanging: there is something to write.
 	NodeStateChanging NodeOutcomeState = "changing"
 	// NodeStateWaiting: all that there is to write has to wait: it was put back too often of
@@ -69,12 +66,10 @@ type NodeOutcome struct {
 	Members []string
 	// Admission is what of the plan is to be written; its plan is nil where nothing is.
 	Admission Admission
-	// Unconfirmed are the pools that have to be confirmed to be gone, sorted.
-	Unconfirmed []string
 }
 
 // NodeFacts are what a controller knows of a node besides what stands in the cluster.
-// The zero value is nothing, and then nothing waits and everything is confirmed.
+// The zero value is nothing, and then nothing waits.
 type NodeFacts struct {
 	// Rollouts say which changes have to wait at the time Now. Turn is that of the node.
 	// Unready reports that the node is not ready.
@@ -94,8 +89,6 @@ type NodeFacts struct {
 	Now     time.Time
 	// LastChange is the last one that it has followed in its turn, by what was written.
 	LastChange LastChange
-	// Known reports whether a pool is there, or is known to be gone. Nil is every pool.
-	Known func(pool string) bool
 }
 
 // NodeOutcomeOf decides what becomes of a node.
@@ -127,14 +120,11 @@ func NodeOutcomeOf(node *NodeState, pools *render.Expansion, facts NodeFacts) No
 	o.Step = stepOf(node, p, staged)
 	switch {
 	case !o.Admission.Plan.NoOp():
-		o.State, o.Unconfirmed = NodeStateChanging, facts.unconfirmed(o.Admission.Plan)
+		o.State = NodeStateChanging
 	case !p.NoOp():
 		o.State = NodeStateWaiting
 	default:
 		o.State = NodeStateUnchanged
-	}
-	if len(o.Unconfirmed) > 0 {
-		o.State = NodeStateUnconfirmed
 	}
 	return o
 }
@@ -166,15 +156,6 @@ func (f NodeFacts) stamp(full, p *NodePlan, allowed Allowed, drain *Drain) (_ *N
 	stamped := *p
 	stamped.Record.Change, stamped.rewritten = change, stamped.rewritten || moves
 	return &stamped, (begins || moves) && !stamped.NoOp()
-}
-
-// unconfirmed are the pools that a plan releases and that are neither there nor known
-// to be gone.
-func (f NodeFacts) unconfirmed(p *NodePlan) []string {
-	if f.Known == nil {
-		return nil
-	}
-	return slices.DeleteFunc(p.Releases(), f.Known)
 }
 
 // admit leaves out of a plan what has to wait.

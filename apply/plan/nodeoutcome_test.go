@@ -60,13 +60,7 @@ func TestNodeOutcome(t *testing.T) {
 			reason: "the record comes first", node: carrying(func(node *NodeState) { pause(node); spoil(node) }),
 			pools: []*v1.NodePool{a}, want: NodeStateUnreadable, members: []string{"a"},
 		},
-		"pool that is gone": {
-			reason: "nobody has to confirm what was read just now", node: carrying(nil), want: NodeStateChanging, before: []string{"a"},
-		},
-		"pool that is not known": {
-			reason: "the cache may be behind", node: carrying(nil), facts: NodeFacts{Known: func(string) bool { return false }},
-			want: NodeStateUnconfirmed, before: []string{"a"},
-		},
+		"pool that is deleted": {reason: "it is released", node: carrying(nil), want: NodeStateChanging, before: []string{"a"}},
 		"put back a moment ago": {
 			reason: "somebody else keeps changing it", node: carrying(func(node *NodeState) { put(node, Label, ptr.To("3")) }),
 			pools: []*v1.NodePool{a}, facts: fought, want: NodeStateWaiting, members: []string{"a"}, before: []string{"a"}, after: []string{"a"},
@@ -87,7 +81,7 @@ func TestNodeOutcome(t *testing.T) {
 				t.Errorf("members %v, carried %v and then %v; want %v, %v, %v: %s",
 					o.Members, o.CarriedBefore(), o.CarriedAfter(), c.members, c.before, c.after, c.reason)
 			}
-			if written := o.Admission.Plan != nil && !o.Admission.Plan.NoOp(); written != (o.State == NodeStateChanging || o.State == NodeStateUnconfirmed) {
+			if written := o.Admission.Plan != nil && !o.Admission.Plan.NoOp(); written != (o.State == NodeStateChanging) {
 				t.Errorf("something is to be written: %t, of a node that is %s", written, o.State)
 			}
 		})

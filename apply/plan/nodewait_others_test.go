@@ -51,7 +51,7 @@ func TestMissingClassIsMadeInStep(t *testing.T) {
 	before, after := waitingPool("p", labelled("1")), waitingPool("p", all(labelled("2"), closed, changedAt(closedAt)))
 	node := followed(t, 365*24*time.Hour, before)
 	o := outcomeAt(node, closedAt, after)
-	made := PoolOutcomeOf(after, expand(after), nil, PoolFacts{Steps: []*ClassStep{o.Step}}).RuntimeClass.Want
+	made := PoolOutcomeOf(after, nil, expand(after), nil, PoolFacts{Steps: []*ClassStep{o.Step}}).RuntimeClass.Want
 	if !fits(made, o.Admission.Plan.After(node)) {
 		t.Errorf("it is made as if no node waited: %v", made.Scheduling)
 	}
@@ -60,7 +60,7 @@ func TestMissingClassIsMadeInStep(t *testing.T) {
 // A paused pool does not wait, though another one on the node has something to write.
 func TestPausedPoolWaitsForNoWindow(t *testing.T) {
 	node := followed(t, 365*24*time.Hour, waitingPool("p", labelled("1")), waitingPool("q", nil))
-	p := paused(waitingPool("p", all(labelled("2"), closed)))
+	p := faulty(waitingPool("p", all(labelled("2"), closed)))
 	q := waitingPool("q", annotated("1"))
 	o := outcomeAt(node, closedAt, p, q)
 	if len(o.Wait) > 0 {

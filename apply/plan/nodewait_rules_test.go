@@ -99,7 +99,7 @@ func TestClassToleratesAFormerParent(t *testing.T) {
 		t.Fatal("it did not fit before")
 	}
 	live.OwnerReferences = ownedClass(moved, nil).OwnerReferences
-	class := PoolOutcomeOf(moved, expand(pools...), live, PoolFacts{Rollouts: RolloutsOf(pools), Now: closedAt, Steps: []*ClassStep{o.Step}}).RuntimeClass.Want
+	class := PoolOutcomeOf(moved, nil, expand(pools...), live, PoolFacts{Rollouts: RolloutsOf(pools), Now: closedAt, Steps: []*ClassStep{o.Step}}).RuntimeClass.Want
 	if !fits(class, waiting) {
 		t.Errorf("a pod of inner fitted before and will afterwards, and does not while outer waits: %v; node taints %v labels %v; waits %q", class.Scheduling, waiting.Taints, waiting.Labels, waitsText(o))
 	}

@@ -207,7 +207,7 @@ func TestWaitProperties(t *testing.T) {
 		for range 3 {
 			w.changePools()
 			pools := w.rollouts()
-			expansion, rollouts := render.Expand(pools), RolloutsOf(pools)
+			expansion, rollouts := expand(pools...), RolloutsOf(pools)
 			full, err := Node(w.node, expansion)
 			if err != nil {
 				t.Fatal(err)

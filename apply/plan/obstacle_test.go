@@ -37,7 +37,7 @@ func obstructedNodes(t *testing.T, change func(*v1.NodePool)) map[string]obstruc
 		"of somebody else":           {foreignTaint(node, "w", corev1.TaintEffectNoSchedule), []*v1.NodePool{p}, "somebody else"},
 		"of a stronger pool":         {followed(t, longAgo, before, strong), []*v1.NodePool{p, strong}, "pool strong"},
 		"that a stronger pool gives": {followed(t, longAgo, before, waitingPool("strong", prior(9))), []*v1.NodePool{p, strong}, "pool strong"},
-		"of a suspended pool":        {followed(t, longAgo, before, strong), []*v1.NodePool{p, paused(strong.DeepCopy())}, "suspended pool strong"},
+		"of a suspended pool":        {followed(t, longAgo, before, strong), []*v1.NodePool{p, faulty(strong.DeepCopy())}, "suspended pool strong"},
 	}
 }
 
@@ -60,7 +60,7 @@ func TestObstructedDrainDoesNotBegin(t *testing.T) {
 				t.Errorf("a taint %s: it takes a place, and waits for %v", name, f.Waits)
 			}
 		}
-		d := &Difference{Pools: &PoolsPlan{}, Nodes: []NodeDifference{{c.node.Name, decide(c.node, closedAt, nil, c.pools...).Plan}}}
+		d := &Difference{Pools: &PoolsPlan{}, accepted: &Acceptance{Pools: c.pools}, Nodes: []NodeDifference{{c.node.Name, decide(c.node, closedAt, nil, c.pools...).Plan}}}
 		cluster := Cluster{Pools: c.pools, Nodes: []*NodeState{c.node}}
 		if waits := d.Waits(cluster, closedAt); len(waits) != 1 || waits[0].Waits[0].Obstacle == "" {
 			t.Errorf("a taint %s: a difference has the waits %+v", name, waits)
@@ -78,7 +78,7 @@ func TestObstructedDrainDoesNotBegin(t *testing.T) {
 func TestWeakerPoolObstructsNoDrain(t *testing.T) {
 	p := drainingPool(prior(5))
 	weak := waitingPool("weak", all(prior(1), tainted("w", corev1.TaintEffectNoSchedule)))
-	for _, weak := range []*v1.NodePool{weak, paused(weak.DeepCopy())} {
+	for _, weak := range []*v1.NodePool{weak, faulty(weak.DeepCopy())} {
 		node := followed(t, longAgo, waitingPool("p", all(labelled("1"), prior(5))), waitingPool("weak", all(prior(1), tainted("w", corev1.TaintEffectNoSchedule))))
 		node = carry(node, decide(node, closedAt, []string{"p"}, p, weak))
 		if !slices.Contains(taintsOf(node), "v:NoSchedule") || len(LastChangeOf(node).Drains) == 0 {
@@ -151,7 +151,7 @@ func TestObstacleGoes(t *testing.T) {
 		}
 		for i, pool := range c.pools[1:] {
 			freed := pool.DeepCopy()
-			freed.Spec.Taints, freed.Annotations = nil, nil
+			freed.Spec.Taints, freed.Spec.Parent = nil, ""
 			c.pools[i+1] = freed
 		}
 		o := decide(c.node, closedAt.Add(time.Minute), nil, c.pools...)

@@ -29,8 +29,9 @@ type OtherSource struct {
 	// suspended"; empty where it is known. Soon reports that nobody has to act for that.
 	Unread string
 	Soon   bool
-	// Waits reports that its revision waits for a window: it has given up no pool yet.
-	Waits bool
+	// Waits reports that its revision waits for a window, and Held that it waits for an
+	// approval: it has given up no pool yet.
+	Waits, Held bool
 	// Asked reports that the source is of the same repository, or claims pools of others:
 	// pools that vanish may be in it, so that they are kept until it is read.
 	Asked bool
@@ -75,6 +76,7 @@ func OtherSources(of Reading, readings []Reading, now time.Time) []OtherSource {
 		if other.Unread == "" {
 			wait := WindowWaitOf(src, reading.Good, now)
 			other.Waits = wait != nil && !wait.Standing
+			other.Held = ReleasePolicyOf(src).Blocked == reading.Good && reading.Good != ""
 		}
 		others = append(others, other)
 	}
@@ -165,9 +167,10 @@ func (r Revision) ownerOf(pool *v1.NodePool) *OtherSource {
 	return &r.Others[at]
 }
 
-// gaveUp reports whether a source is known to have a pool no more.
-func (o *OtherSource) gaveUp(pool string) bool {
-	return o != nil && o.Unread == "" && !o.Waits && !o.Pools[pool]
+// gaveUp reports whether a source is known to have a pool no more, and nobody has said that the
+// pool must stay as it is.
+func (o *OtherSource) gaveUp(pool *v1.NodePool) bool {
+	return o != nil && o.Unread == "" && !o.Waits && !o.Held && !o.Pools[pool.Name] && !kept(pool)
 }
 
 // undecided says why it is not known whether the source has a pool; empty where it is
@@ -178,6 +181,8 @@ func (o *OtherSource) undecided(pool string) (why string, soon bool) {
 		return o.Unread, o.Soon
 	case o.Waits && !o.Pools[pool]:
 		return "waits for a window", true
+	case o.Held && !o.Pools[pool]:
+		return "waits for an approval", false
 	}
 	return "", false
 }

@@ -172,6 +172,8 @@ func TestTakenUp(t *testing.T) {
 		"not known yet":     {"its source is read first", team(func(o *OtherSource) { o.Unread = "was not polled since" }), nil, false, "was not polled since", true},
 		"suspended":         {"doubt keeps", team(func(o *OtherSource) { o.Unread, o.Soon = "is suspended", false }), nil, false, "is suspended", false},
 		"out of its window": {"it was not given up yet", team(func(o *OtherSource) { o.Waits = true }), nil, false, "waits for a window", true},
+		"held back":         {"the same", team(func(o *OtherSource) { o.Held = true }), nil, false, "waits for an approval", false},
+		"paused pool":       {"somebody has said that it stays", team(func(*OtherSource) {}), func(pool *v1.NodePool) { pause(pool) }, false, `source "team" owns it`, false},
 		"no such source":    {"nobody has given it up", nil, nil, false, `source "team" owns it`, false},
 		"never applied": {"its source had no right to give it up", team(func(*OtherSource) {}), func(pool *v1.NodePool) {
 			pool.ManagedFields = handManaged(pool)
@@ -261,6 +263,7 @@ func TestPoolsMoveOverHistories(t *testing.T) {
 }
 
 type movesWorld struct {
+	numbers Numbers
 	r       *rand.Rand
 	now     time.Time
 	commits int
@@ -271,7 +274,7 @@ type movesWorld struct {
 }
 
 func newMovesWorld(r *rand.Rand) *movesWorld {
-	w := &movesWorld{r: r, now: neighbourTime, folders: map[string]int{}}
+	w := &movesWorld{r: r, now: neighbourTime, folders: map[string]int{}, numbers: Numbers{}}
 	for _, name := range []string{"one", "two", "three"} {
 		w.sources = append(w.sources, Reading{Source: newSource(name, "https://git.example.com/pools")})
 	}
@@ -318,7 +321,7 @@ func (w *movesWorld) pass(t *testing.T, at int) {
 	}
 	revision := RevisionOf(reading.Source, reading.Good, reading.Pools)
 	revision.Prune.Limit = intstr.FromString("100%")
-	revision.Others = OtherSources(reading, w.sources, w.now)
+	revision.Others, revision.Numbers = OtherSources(reading, w.sources, w.now), w.numbers
 	p, err := Pools(revision, w.live)
 	if err != nil {
 		return // a claim, which is decided later
@@ -332,4 +335,5 @@ func (w *movesWorld) pass(t *testing.T, at int) {
 		}
 	}
 	w.live = p.After(w.live)
+	w.numbers[reading.Source.UID] = max(p.Number, w.numbers[reading.Source.UID])
 }

@@ -19,7 +19,7 @@ func (d *Difference) poolChanges(cluster Cluster, after []*v1.NodePool, outcomes
 		planned[change.Name] = change
 		if change.Action == Delete {
 			deleted := change.leaving()
-			d.PoolChanges = append(d.PoolChanges, d.release(change.Live, deleted, PoolOutcomeOf(deleted, expansion, nil, PoolFacts{}))...)
+			d.PoolChanges = append(d.PoolChanges, d.release(change.Live, deleted, PoolOutcomeOf(deleted, d.accepted, expansion, nil, PoolFacts{}))...)
 		}
 	}
 	live := make(map[string]*v1.NodePool, len(cluster.Pools))

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"errors"
 	"time"
 
 	nodev1 "k8s.io/api/node/v1"
@@ -15,8 +14,8 @@ type PoolOutcomeState string
 
 // The states of a pool, the first that applies.
 const (
-	// PoolStatePaused: its annotation pauses it. Nothing is written for it, also while it
-	// is being deleted.
+	// PoolStatePaused: its annotation pauses it. Nodes follow what was accepted before; so they
+	// do if it is being deleted.
 	PoolStatePaused PoolOutcomeState = "paused"
 	// PoolStateBlocked: what its definition or its deletion would do to nodes waits for an
 	// approval.
@@ -25,30 +24,29 @@ const (
 	PoolStateReleasing PoolOutcomeState = "releasing"
 	// PoolStateFaulty: it cannot be carried out, because of itself or of a pool around it.
 	PoolStateFaulty PoolOutcomeState = "faulty"
+	// PoolStatePending: what it says is accepted in a moment.
+	PoolStatePending PoolOutcomeState = "pending"
 	// PoolStateActive: it is carried out.
 	PoolStateActive PoolOutcomeState = "active"
 )
 
-// PoolStateOf returns the state of a pool that is one of an expansion.
-func PoolStateOf(pool *v1.NodePool, pools *render.Expansion) PoolOutcomeState {
+// PoolStateOf returns the state of a pool, by what is accepted, worked out.
+func PoolStateOf(pool *v1.NodePool, accepted *Acceptance, pools *render.Expansion) PoolOutcomeState {
+	pending := accepted.Pending(pool.Name)
 	switch {
-	case v1.IsDisabled(pool, v1.ReconcileAnnotation):
+	case isPaused(pool):
 		return PoolStatePaused
-	case blockOf(pool.Name, pools) != nil:
+	case pending != nil && pending.Block != nil:
 		return PoolStateBlocked
-	case !pool.DeletionTimestamp.IsZero():
+	case pools.Leaves(pool.Name):
 		return PoolStateReleasing
-	case pools.Problem(pool.Name) != nil:
+	case pools.Problem(pool.Name) != nil, pending != nil && pending.Problem != nil:
 		return PoolStateFaulty
+	case pending != nil, accepted != nil && accepted.Accepts(pool.Name):
+		return PoolStatePending
 	default:
 		return PoolStateActive
 	}
-}
-
-// Releasing reports whether a pool is being deleted and releases its nodes, unless that
-// waits for an approval: a paused one keeps them.
-func Releasing(pool *v1.NodePool) bool {
-	return !pool.DeletionTimestamp.IsZero() && !v1.IsDisabled(pool, v1.ReconcileAnnotation)
 }
 
 // Finalizer is what becomes of our finalizer on an object.
@@ -71,16 +69,15 @@ type PoolOutcome struct {
 	// Problem is why the pool cannot be carried out; nil where it can. It may also be
 	// there in another state than [PoolStateFaulty].
 	Problem error
-	// Block is what waits for an approval; nil unless the state is [PoolStateBlocked].
+	// Pending is why nodes do not follow what the pool says; nil where they do, or it is
+	// accepted now. Block is what waits for an approval; nil for nothing.
+	Pending   *Pending
 	Block     *ReleaseBlock
 	Finalizer Finalizer
 	// RuntimeClass is nil where the RuntimeClass is left as it is.
 	RuntimeClass *RuntimeClassChange
 	// ClassProblem is why the RuntimeClass cannot be what the pool wants.
 	ClassProblem error
-	// ClassHeld reports that the RuntimeClass must stay as it is, although it may not
-	// be what the pool wants: the pool is not carried out, or one around it is paused.
-	ClassHeld bool
 	// Undecided reports that the RuntimeClass stays as it is until it is known which nodes
 	// wait; that may become known without an event.
 	Undecided bool
@@ -103,27 +100,28 @@ type PoolFacts struct {
 	Carried bool
 }
 
-// PoolOutcomeOf decides what becomes of the own objects of a pool that is one of an
-// expansion. The RuntimeClass is the one in the cluster that has the name of the
-// pool's; nil where there is none.
-func PoolOutcomeOf(pool *v1.NodePool, pools *render.Expansion, class *nodev1.RuntimeClass, facts PoolFacts) PoolOutcome {
-	o := PoolOutcome{
-		State: PoolStateOf(pool, pools), Problem: pools.Problem(pool.Name), ClassHeld: pools.HoldsRuntimeClass(pool.Name),
+// PoolOutcomeOf decides what becomes of the own objects of a pool, by what is accepted, worked
+// out. The RuntimeClass is the one in the cluster that has the name of the pool's; nil where
+// there is none.
+func PoolOutcomeOf(pool *v1.NodePool, accepted *Acceptance, pools *render.Expansion, class *nodev1.RuntimeClass, facts PoolFacts) PoolOutcome {
+	o := PoolOutcome{State: PoolStateOf(pool, accepted, pools), Problem: pools.Problem(pool.Name)}
+	if pending := accepted.Pending(pool.Name); pending != nil {
+		o.Pending, o.Block = pending, pending.Block
+		if o.Problem == nil {
+			o.Problem = pending.Problem
+		}
 	}
-	switch deleted := !pool.DeletionTimestamp.IsZero(); {
-	case o.State == PoolStatePaused:
-	case deleted:
+	switch {
+	case pools.Leaves(pool.Name):
 		o.Finalizer = FinalizerReleased
-	case o.State == PoolStateActive:
+	case !pools.Defines(pool.Name) || pools.Problem(pool.Name) != nil:
+	case pool.DeletionTimestamp.IsZero():
 		o.Finalizer = FinalizerEnsured
 	}
-	if o.State == PoolStateBlocked {
-		o.Block = blockOf(pool.Name, pools)
-	}
-	if o.ClassHeld || o.Finalizer != FinalizerEnsured {
+	if o.Finalizer == FinalizerReleased || !pools.Defines(pool.Name) || pools.Problem(pool.Name) != nil {
 		return o
 	}
-	if pool.IsRolloutPolicy() {
+	if pools.IsRolloutPolicy(pool.Name) {
 		if !facts.Carried {
 			o.RuntimeClass = unwantedClass(class, pool)
 		}
@@ -153,17 +151,4 @@ func PoolOutcomeOf(pool *v1.NodePool, pools *render.Expansion, class *nodev1.Run
 // for the nodes.
 func (o PoolOutcome) Releases(carriers int) bool {
 	return o.Finalizer == FinalizerReleased && carriers == 0
-}
-
-// MembershipObserved reports whether the status has to note what the pool now says of
-// its members, once its nodes follow it: see [HeldReleases].
-func (o PoolOutcome) MembershipObserved() bool { return o.State == PoolStateActive }
-
-// blockOf is what makes a pool wait for an approval; nil where it does not.
-func blockOf(pool string, pools *render.Expansion) *ReleaseBlock {
-	block := (*ReleaseBlock)(nil)
-	if errors.As(pools.Held(pool), &block) {
-		return block
-	}
-	return nil
 }

@@ -19,8 +19,6 @@ func (o PoolOutcome) reported() string {
 		text += ", finalizer " + string(o.Finalizer)
 	}
 	switch {
-	case o.ClassHeld:
-		text += ", class held"
 	case o.ClassProblem != nil:
 		text += ", class not ours"
 	case o.RuntimeClass != nil:
@@ -39,17 +37,18 @@ func TestPoolOutcome(t *testing.T) {
 		return define("a", v1.NodePoolSpec{NodeNames: []string{"*"}, Rollout: &v1.Rollout{Paused: true}})
 	}
 	inner := func() *v1.NodePool { return define("a", v1.NodePoolSpec{Parent: "outer"}) }
-	outer := define("outer", v1.NodePoolSpec{})
-	held := map[string]error{"a": &ReleaseBlock{Pool: "a"}}
+	held := &Pending{Reason: PendingApproval, Block: &ReleaseBlock{Pool: "a"}}
 	foreign := &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: v1.RuntimeClassName("a")}}
 	cases := map[string]struct {
 		reason string
 		pool   *v1.NodePool
 		others []*v1.NodePool
-		held   map[string]error
-		class  *nodev1.RuntimeClass
-		facts  PoolFacts
-		want   string
+		held   *Pending
+		// unaccepted reports that nothing of it was accepted yet.
+		unaccepted bool
+		class      *nodev1.RuntimeClass
+		facts      PoolFacts
+		want       string
 		// releases reports whether it goes when no node carries anything.
 		releases bool
 	}{
@@ -67,42 +66,32 @@ func TestPoolOutcome(t *testing.T) {
 			want: "active, finalizer ensured",
 		},
 		"rollout policy, class of somebody else": {reason: "it is in nobody's way", pool: policy(), class: foreign, want: "active, finalizer ensured"},
-		"paused rollout policy": {
-			reason: "nothing is written", pool: paused(policy()), class: ownedClass(a(), nil), want: "paused, class held",
-		},
 		"no rollout policy any more": {
 			reason: "it has a handler, and so a RuntimeClass", pool: define("a", v1.NodePoolSpec{Rollout: &v1.Rollout{}, Handler: "runc"}),
 			want: `active, finalizer ensured, class "create"`,
 		},
-		"paused": {reason: "nothing is written", pool: paused(a()), want: "paused, class held"},
-		"paused and deleted": {
-			reason: "a pause holds whatever is asked for meanwhile", pool: paused(deleted(a())), want: "paused, class held",
-		},
+		"paused": {reason: "nodes follow what was accepted", pool: paused(a()), want: `paused, finalizer ensured, class "create"`},
 		"deleted": {
 			reason: "the garbage collector takes the class", pool: deleted(a()), class: ownedClass(a(), nil),
 			want: "releasing, finalizer released", releases: true,
 		},
-		"blocked": {reason: "it stays as it is", pool: a(), held: held, want: "blocked, class held"},
-		"deletion blocked": {
-			reason: "it stays as long as nodes carry its keys", pool: deleted(a()), held: held,
-			want: "blocked, finalizer released, class held", releases: true,
-		},
-		"within a blocked pool": {
-			reason: "nobody knows which nodes are within", pool: inner(), others: []*v1.NodePool{outer},
-			held: map[string]error{"outer": &ReleaseBlock{Pool: "outer"}}, want: "faulty, class held",
-		},
-		"within no pool": {reason: "its parent does not exist", pool: inner(), want: "faulty, class held"},
+		"blocked":         {reason: "nodes follow what was accepted", pool: a(), held: held, class: ownedClass(a(), nil), want: `blocked, finalizer ensured, class ""`},
+		"new and blocked": {reason: "nothing was accepted", pool: a(), held: held, unaccepted: true, want: "blocked"},
+		"within no pool":  {reason: "its parent does not exist", pool: inner(), want: "faulty"},
 		"paused within no pool": {
-			reason: "the pause comes first", pool: paused(inner()), want: "paused, class held",
-		},
-		"within a paused pool": {
-			reason: "pods have to go on where the paused pool leads them", pool: inner(),
-			others: []*v1.NodePool{paused(define("outer", v1.NodePoolSpec{}))}, want: "active, finalizer ensured, class held",
+			reason: "the pause comes first", pool: paused(inner()), want: "paused",
 		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			o := PoolOutcomeOf(c.pool, render.ExpandHeld(append(c.others, c.pool), c.held), c.class, c.facts)
+			accepted := &Acceptance{}
+			if c.held != nil {
+				accepted.pending = map[string]*Pending{"a": c.held}
+			}
+			if !c.unaccepted {
+				accepted.Pools = append(c.others, c.pool)
+			}
+			o := PoolOutcomeOf(c.pool, accepted, render.Expand(accepted.Pools), c.class, c.facts)
 			if got := o.reported(); got != c.want {
 				t.Errorf("outcome is %s, want %s: %s", got, c.want, c.reason)
 			}

@@ -30,11 +30,11 @@ func owns(source types.UID, pool *v1.NodePool) bool {
 		(source == "" || len(pool.ManagedFields) == 0 || applied(pool).Has(annotationPath(v1.SourceUIDAnnotation)))
 }
 
-// owned is how many pools a source has in the cluster.
-func owned(source types.UID, live []*v1.NodePool) int {
+// owned is how many pools the source has in the cluster.
+func (r Revision) owned(live []*v1.NodePool) int {
 	count := 0
 	for _, pool := range live {
-		if pool.DeletionTimestamp.IsZero() && owns(source, pool) {
+		if pool.DeletionTimestamp.IsZero() && !r.Numbers.isGone(pool) && owns(r.SourceUID, pool) {
 			count++
 		}
 	}
@@ -63,7 +63,7 @@ func unowned(revision Revision, live []*v1.NodePool) []string {
 }
 
 // lacking are the pools that the revision lacks, of those that are chosen and are
-// not being deleted, sorted by name.
+// neither being deleted nor dropped, sorted by name.
 func lacking(revision Revision, live []*v1.NodePool, choose func(*v1.NodePool) bool) []*v1.NodePool {
 	wanted := make(map[string]bool, len(revision.Pools))
 	for _, definition := range revision.Pools {
@@ -71,7 +71,7 @@ func lacking(revision Revision, live []*v1.NodePool, choose func(*v1.NodePool) b
 	}
 	var gone []*v1.NodePool
 	for _, pool := range live {
-		if !wanted[pool.Name] && pool.DeletionTimestamp.IsZero() && choose(pool) {
+		if !wanted[pool.Name] && pool.DeletionTimestamp.IsZero() && !revision.Numbers.isGone(pool) && choose(pool) {
 			gone = append(gone, pool)
 		}
 	}

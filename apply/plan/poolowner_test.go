@@ -130,7 +130,7 @@ func TestOwnershipOverHistories(t *testing.T) {
 	const steps = 40
 	seen := map[string]int{}
 	for seed := range uint64(worlds) {
-		w := &ownerWorld{t: t, r: rand.New(rand.NewPCG(seed, 5)), appliedBy: map[string]types.UID{}, uids: map[string]types.UID{}, seen: seen}
+		w := &ownerWorld{t: t, r: rand.New(rand.NewPCG(seed, 5)), appliedBy: map[string]types.UID{}, uids: map[string]types.UID{}, numbers: Numbers{}, seen: seen}
 		for range steps {
 			w.step()
 		}
@@ -151,6 +151,7 @@ type ownerWorld struct {
 	// appliedBy is who has last applied a pool, and nobody has handed over since.
 	appliedBy map[string]types.UID
 	uids      map[string]types.UID
+	numbers   Numbers
 	made      int
 	seen      map[string]int
 }
@@ -211,7 +212,7 @@ func (w *ownerWorld) meddle(at int, source string) {
 
 func (w *ownerWorld) apply(source string) {
 	uid := w.uids[source]
-	revision := Revision{Source: source, SourceUID: uid, Name: "main@sha1:new", Prune: PrunePolicy{Enabled: true, Limit: intstr.FromString("100%")}}
+	revision := Revision{Source: source, SourceUID: uid, Name: "main@sha1:new", Numbers: w.numbers, Prune: PrunePolicy{Enabled: true, Limit: intstr.FromString("100%")}}
 	for _, name := range []string{"a", "b", "c"} {
 		if w.r.IntN(2) == 0 {
 			revision.Pools = append(revision.Pools, inFile(name, v1.NodePoolSpec{Priority: w.r.Int32N(3)}))
@@ -240,7 +241,8 @@ func (w *ownerWorld) apply(source string) {
 		}
 	}
 	w.live = p.After(w.live)
-	if have := owned(uid, w.live); p.OwnedAfter != have {
+	w.numbers[uid] = max(p.Number, w.numbers[uid])
+	if have := revision.owned(w.live); p.OwnedAfter != have {
 		w.t.Fatalf("source %s has %d pools, and was to have %d", source, have, p.OwnedAfter)
 	}
 	again, err := Pools(revision, w.live)

@@ -23,9 +23,11 @@ type PoolChange struct {
 	// Want is what shall stand there; nil for Delete.
 	Want *v1.NodePool
 
-	// ApproveRelease is set on a Delete where the pool must not be held: see
-	// [HeldReleases].
+	// ApproveRelease is set on a Delete that is approved: see [Accept].
 	ApproveRelease bool
+	// Drops is set on a Delete by a revision: the pool is marked under the number of the
+	// revision, and deleted once that counts.
+	Drops string
 
 	// after is what [PoolChange.After] returns, where that is known already, with what the
 	// controller makes of the pool besides; nil where it is to be worked out.
@@ -37,6 +39,9 @@ type PoolsPlan struct {
 	// Changes in the order in which they are made: what is created or updated,
 	// by name, then what is deleted, by name.
 	Changes []PoolChange
+	// Number of the revision under which the changes are written, so that they count together;
+	// 0 where none is needed, as nodes follow no other spec.
+	Number int64
 	// NotBefore is when the youngest pool of the cluster was created. New pools are created in
 	// a later second, one after the other, in the order of their names: so their ages are
 	// those that the plan goes by.
@@ -122,6 +127,8 @@ type Revision struct {
 	Wait *WindowWait
 	// Others are the other sources of the cluster: see [OtherSources].
 	Others []OtherSource
+	// Numbers are those of all sources of the cluster.
+	Numbers Numbers
 }
 
 // Pools plans what a revision does to the NodePools in the cluster. A pool that
@@ -135,23 +142,30 @@ func Pools(revision Revision, live []*v1.NodePool) (*PoolsPlan, error) {
 		return nil, err
 	}
 	p := &PoolsPlan{Approved: revision.Prune.approves(revision), Unowned: unowned(revision, live)}
+	number := revision.nextNumber(live)
 	handed, gone := revision.handed(orphans(revision, live))
 	p.Handed = handed
 	for _, definition := range revision.Pools {
-		if change := poolChange(byName[definition.Pool.Name], wantPool(revision, definition)); change.Action != None {
+		pool, want := byName[definition.Pool.Name], wantPool(revision, definition)
+		revision.stamp(pool, want, number)
+		if change := poolChange(pool, want); change.Action != None {
 			p.Changes = append(p.Changes, change)
 		}
 	}
 	slices.SortFunc(p.Changes, func(a, b PoolChange) int { return cmp.Compare(a.Name, b.Name) })
-	held := owned(revision.SourceUID, live)
+	held := revision.owned(live)
 	if p.Blocked, p.BlockedPrune = revision.Prune.block(gone, revision, held); p.Blocked == nil && revision.Prune.Enabled {
 		for _, pool := range gone {
 			if kept(pool) {
 				p.Kept = append(p.Kept, pool.Name)
 				continue
 			}
-			p.Changes = append(p.Changes, PoolChange{Action: Delete, Name: pool.Name, Live: pool})
+			p.Changes = append(p.Changes, PoolChange{Action: Delete, Name: pool.Name, Live: pool, Drops: revision.drops(number)})
 		}
+	}
+	p.undo(revision, live, number)
+	if slices.ContainsFunc(p.Changes, func(change PoolChange) bool { return change.isUnder(number) }) {
+		p.Number = number
 	}
 	p.OwnedAfter = held + p.gains(revision.SourceUID)
 	for i := range p.Changes {
@@ -219,7 +233,6 @@ var positions = []string{v1.RevisionAnnotation, v1.FileAnnotation, v1.LayersAnno
 // nothing.
 func poolChange(live, want *v1.NodePool) PoolChange {
 	change := PoolChange{Name: want.Name, Live: live, Want: want}
-	keepApproval(live, want)
 	switch {
 	case live == nil:
 		change.Action = Create

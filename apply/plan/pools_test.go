@@ -36,8 +36,11 @@ func handedTo(source string) func(*v1.NodePool) {
 }
 
 func fromGit(name string, spec v1.NodePoolSpec) *v1.NodePool {
-	pool := wantPool(Revision{Source: "team", SourceUID: teamUID, Name: "main@sha1:old"}, inFile(name, spec))
+	revision := Revision{Source: "team", SourceUID: teamUID, Name: "main@sha1:old"}
+	pool := wantPool(revision, inFile(name, spec))
+	revision.stamp(nil, pool, 1)
 	pool.UID, pool.ResourceVersion, pool.Generation = "uid-of-pool", "7", 2
+	pool.Status.Accepted = AcceptedSpecOf(pool)
 	pool.ManagedFields = ownsMetadata(pool)
 	return pool
 }
@@ -137,7 +140,7 @@ func TestPoolsChanges(t *testing.T) {
 			// Carried out, it is the state in which nothing is to be done.
 			after := p.Changes[0].After()
 			after.ManagedFields = nil
-			again, err := Pools(Revision{Source: "team", SourceUID: teamUID, Name: "main@sha1:newer", Pools: []render.Definition{c.file}}, []*v1.NodePool{after})
+			again, err := Pools(Revision{Source: "team", SourceUID: teamUID, Name: "main@sha1:newer", Pools: []render.Definition{c.file}, Numbers: Numbers{teamUID: max(1, p.Number)}}, []*v1.NodePool{after})
 			if err != nil || len(again.Changes) > 0 {
 				t.Errorf("afterwards it is to do again: %+v, %v", again.Changes, err)
 			}
@@ -163,6 +166,7 @@ func TestWantedPool(t *testing.T) {
 		},
 		Spec: v1.NodePoolSpec{Labels: map[string]v1.LabelValue{"k": "1"}, ConflictPolicy: v1.ReportConflicts},
 	}
+	delete(p.Changes[0].Want.Annotations, v1.RevisionNumberAnnotation)
 	if diff := cmp.Diff(want, p.Changes[0].Want); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

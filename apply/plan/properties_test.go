@@ -52,7 +52,7 @@ func (at step) nothingForeignIsTouched(t *testing.T) {
 func (at step) atWork() []*v1.NodePool {
 	var pools []*v1.NodePool
 	for _, name := range at.p.Pools {
-		if pool := at.pools[name]; pool.Annotations[v1.ReconcileAnnotation] == "" {
+		if pool := at.pools[name]; pool.Spec.Parent != "nobody" {
 			pools = append(pools, pool)
 		}
 	}

@@ -61,9 +61,10 @@ func (s *blockedSource) pass() *PoolsPlan {
 	}
 	s.deleted = append(s.deleted, p.Deletes()...)
 	s.live = p.After(s.live)
+	s.revision.Numbers = Numbers{teamUID: max(p.Number, s.revision.Numbers[teamUID])}
 	s.revision.Prune.Blocked = p.BlockedPrune
 	if p.Blocked == nil {
-		s.revision.Prune.Base = owned(teamUID, s.live)
+		s.revision.Prune.Base = s.revision.owned(s.live)
 	}
 	if p.UsesUpApproval() {
 		s.revision.Prune.ApprovalUsed = true

@@ -61,7 +61,7 @@ func (d *Difference) Renames(before Cluster) []Rename {
 
 // Members are the names of the nodes of each pool, sorted, as the status of pools has them.
 func (cluster Cluster) Members() map[string][]string {
-	expansion, members := Expand(cluster.Pools, cluster.Nodes), map[string][]string{}
+	expansion, members := Expand(cluster.Pools, cluster.Numbers), map[string][]string{}
 	for _, node := range cluster.Nodes {
 		for _, pool := range CurrentMembers(node, expansion) {
 			members[pool] = append(members[pool], node.Name)

@@ -60,12 +60,12 @@ func RevisionOutcomeOf(revision Revision, live []*v1.NodePool, nodes func() ([]*
 	// What is blocked may be approved, and what is being deleted be created again, when
 	// the revision counts as applied.
 	changes := len(p.Changes) > 0 || p.Blocked != nil || len(o.Recreated) > 0
-	if len(p.Changes) > 0 { // or else nothing leaves any pool
+	if p.Number > 0 { // or else nodes follow what they do
 		all, err := nodes()
 		if err != nil {
 			return RevisionOutcome{}, err
 		}
-		p.LimitReleases(revision, live, all)
+		p.Guard(revision, live, all)
 	}
 	switch {
 	case p.Held != nil && !revision.AssumeApproved:
@@ -101,7 +101,7 @@ func (p *PoolsPlan) ConfirmsSource() bool { return len(p.Deletes()) > 0 || p.Rel
 // are made: see [PrunePolicyOf] and [ReleasePolicyOf]. Approved are the pools that this
 // process has deleted at the revision because that was approved.
 func (p *PoolsPlan) Remember(source *v1.NodePoolSource, revision string, approved []string, status *v1.NodePoolSourceStatus) {
-	status.Revision, status.ShortRevision, status.ApplyingRevision = revision, v1.ShortRevision(revision), ""
+	status.Revision, status.ShortRevision = revision, v1.ShortRevision(revision)
 	status.BlockedPrune, status.BlockedRelease = p.BlockedPrune, nil
 	status.ApprovedPrune = approvedPrune(source.Status.ApprovedPrune, revision, approved)
 	if p.Blocked == nil {

@@ -28,7 +28,7 @@ func TestRevisionOutcome(t *testing.T) {
 	t.Run("nothing changes", func(t *testing.T) {
 		cluster := appliedRevision(t, revision(func(*Revision) {}), Cluster{})
 		ask := func() ([]*NodeState, error) { t.Error("nodes are listed for nothing"); return nil, nil }
-		if o, err := RevisionOutcomeOf(revision(func(*Revision) {}), cluster.Pools, ask); err != nil || o.Refused != nil || len(o.Plan.Changes) > 0 {
+		if o, err := RevisionOutcomeOf(revision(func(r *Revision) { r.Numbers = cluster.Numbers }), cluster.Pools, ask); err != nil || o.Refused != nil || len(o.Plan.Changes) > 0 {
 			t.Errorf("outcome %+v and error %v, want no change", o, err)
 		}
 	})
@@ -39,9 +39,10 @@ func TestRevisionOutcome(t *testing.T) {
 		}
 	})
 	t.Run("a pool that is being deleted", func(t *testing.T) {
-		live := appliedRevision(t, revision(func(*Revision) {}), Cluster{}).Pools
+		cluster := appliedRevision(t, revision(func(*Revision) {}), Cluster{})
+		live := cluster.Pools
 		live[0].DeletionTimestamp = ptr.To(metav1.Unix(1, 0))
-		o, err := RevisionOutcomeOf(revision(func(*Revision) {}), live, none)
+		o, err := RevisionOutcomeOf(revision(func(r *Revision) { r.Numbers = cluster.Numbers }), live, none)
 		if err != nil || !slices.Equal(o.Recreated, []string{"p"}) || len(o.Plan.Changes) > 0 {
 			t.Errorf("outcome %+v and error %v, want p to be waited for", o, err)
 		}
@@ -51,7 +52,7 @@ func TestRevisionOutcome(t *testing.T) {
 		first := revisionOfPools("main@sha1:old", ReleasePolicy{}, ofZone("p", "a", "b"))
 		cluster := appliedRevision(t, first, Cluster{Nodes: nodes})
 		second := revisionOfPools(name, ReleasePolicy{}, ofZone("p", "a"))
-		second.AssumeApproved = assumed
+		second.AssumeApproved, second.Numbers = assumed, cluster.Numbers
 		o, err := RevisionOutcomeOf(second, cluster.Pools, func() ([]*NodeState, error) { return cluster.Nodes, nil })
 		if err != nil || o.Plan.Held == nil || (o.Refused == nil) != assumed || (len(o.Plan.Changes) > 0) != assumed {
 			t.Errorf("approval assumed %t: plan %+v, refused %v, error %v", assumed, o.Plan, o.Refused, err)
@@ -64,7 +65,7 @@ func TestRemember(t *testing.T) {
 	src := &v1.NodePoolSource{}
 	src.Annotations = map[string]string{v1.ApproveReleaseAnnotation: name}
 	old := v1.NodePoolSourceStatus{
-		Revision: "main@sha1:old", ApplyingRevision: name, PruneBase: 7,
+		Revision: "main@sha1:old", PruneBase: 7,
 		LastHandledPruneApproval: "main@sha1:old", LastHandledReleaseApproval: "main@sha1:old",
 	}
 	cases := map[string]struct {
@@ -84,8 +85,8 @@ func TestRemember(t *testing.T) {
 		t.Run(label, func(t *testing.T) {
 			status := old
 			c.plan.Remember(src, name, nil, &status)
-			if status.Revision != name || status.ApplyingRevision != "" {
-				t.Errorf("revision %q is applied and %q being applied, want %q alone", status.Revision, status.ApplyingRevision, name)
+			if status.Revision != name {
+				t.Errorf("revision %q is applied, want %q", status.Revision, name)
 			}
 			if status.PruneBase != c.base || status.LastHandledPruneApproval != c.prune || status.LastHandledReleaseApproval != c.releases {
 				t.Errorf("base %d, approvals %q and %q, want %d, %q and %q: %s",

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/render"
 )
 
 // revisionWorld is a repository of pools, and a cluster that follows it.
@@ -79,14 +80,7 @@ func (w *revisionWorld) edit() {
 	pool := w.pools[at].DeepCopy()
 	w.pools[at] = pool
 	switch w.r.IntN(7) {
-	case 0:
-		if v1.IsDisabled(pool, v1.ReconcileAnnotation) {
-			resume(pool)
-		} else {
-			pause(pool)
-		}
-		w.steps = append(w.steps, fmt.Sprintf("%s: paused is %t", pool.Name, v1.IsDisabled(pool, v1.ReconcileAnnotation)))
-	case 1:
+	case 0, 1:
 		w.taint(pool)
 	case 2:
 		w.nest(at)
@@ -151,7 +145,7 @@ func TestNoRevisionEvictsFromMostNodes(t *testing.T) {
 			}
 			carried := carriersOf(w.cluster.Nodes)
 			before := resumed(t, w.cluster)
-			w.cluster = report(d.After(w.cluster))
+			w.cluster = d.After(w.cluster)
 			after := resumed(t, w.cluster)
 			count := evictedBy(before.Nodes, after.Nodes)
 			if count > evictionNodes/2 {
@@ -176,4 +170,62 @@ func TestNoRevisionEvictsFromMostNodes(t *testing.T) {
 		t.Errorf("%d evictions, %d revisions that were held: the test has shown nothing", evicted, held)
 	}
 	t.Logf("%d worlds: %d evictions, and %d revisions were held back", worlds, evicted, held)
+}
+
+// No edit by hand that nobody has approved puts a NoExecute taint on more than half of the nodes,
+// takes more than half of its nodes out of a pool that stays, or the last one, whatever was edited,
+// held, and undone before. What it waits for is not lost: where the edits are approved, nodes
+// follow all of them.
+func TestNoEditTakesMostNodes(t *testing.T) {
+	held, evicted, left := 0, 0, 0
+	for seed := range uint64(worlds) {
+		w := newRevisionWorld(seed)
+		for range 12 {
+			w.edit()
+			edited := editedTo(w.cluster.Pools, copied(w.pools))
+			before := resumed(t, w.cluster)
+			carried := carriersOf(before.Nodes)
+			w.cluster.Pools = edited
+			w.cluster = carriedOut(t, w.cluster)
+			after := resumed(t, w.cluster)
+			count, carries := evictedBy(before.Nodes, after.Nodes), carriersOf(after.Nodes)
+			if evicted += count; count > evictionNodes/2 {
+				t.Fatalf("seed %d: %d of %d nodes get a NoExecute taint by the last of these edits:\n%s", seed, count, evictionNodes, strings.Join(w.steps, "\n"))
+			}
+			for _, pool := range after.Pools {
+				was, is := carried[pool.Name], carries[pool.Name]
+				if left += max(0, was-is); pool.DeletionTimestamp.IsZero() && was > 0 && (2*is < was || is == 0) {
+					t.Fatalf("seed %d: of the %d nodes of pool %s %d are left by the last of these edits:\n%s", seed, was, pool.Name, is, strings.Join(w.steps, "\n"))
+				}
+			}
+			held += len(heldNames(w.cluster))
+		}
+		w.cluster.Pools = approvedNow(w.cluster.Pools)
+		w.cluster = resumed(t, w.cluster)
+		if names := heldNames(w.cluster); len(names) > 0 {
+			t.Fatalf("seed %d: all is approved, and held are %v", seed, names)
+		}
+		for _, node := range w.cluster.Nodes {
+			if p, err := Node(node, render.Expand(living(w.cluster.Pools))); err != nil || len(p.Changes) > 0 {
+				t.Fatalf("seed %d: all is approved, and node %s does not have it: %v, %v", seed, node.Name, p.Changes, err)
+			}
+		}
+	}
+	if held == 0 || evicted == 0 || left == 0 {
+		t.Errorf("%d edits held, %d evictions, %d releases: the test has shown nothing", held, evicted, left)
+	}
+	t.Logf("%d worlds: %d edits were held, %d evictions, %d releases", worlds, held, evicted, left)
+}
+
+func copied(pools []*v1.NodePool) []*v1.NodePool {
+	copies := make([]*v1.NodePool, len(pools))
+	for i, pool := range pools {
+		copies[i] = pool.DeepCopy()
+	}
+	return copies
+}
+
+// living are the pools that are not being deleted, as they say.
+func living(pools []*v1.NodePool) []*v1.NodePool {
+	return slices.DeleteFunc(slices.Clone(pools), func(pool *v1.NodePool) bool { return !pool.DeletionTimestamp.IsZero() })
 }

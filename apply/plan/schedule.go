@@ -82,14 +82,14 @@ type schedules struct {
 // resumes what is halted. What [Diff] assumes it does as well, windows and turns apart. The
 // revision counts as applied at that moment: see [Difference.Waits].
 func (d *Difference) Schedules(cluster Cluster, now time.Time) []PoolSchedule {
-	rollouts := d.rolloutsAt(d.Pools.leaving(cluster.Pools), now)
+	rollouts := d.rolloutsAt(d.Accepted(), now)
 	if rollouts == nil {
 		return nil
 	}
 	if whole := now.Truncate(time.Second); whole.Before(now) {
 		now = whole.Add(time.Second) // records know whole seconds
 	}
-	return newSchedules(newForesight(cluster, d.Expansion(cluster), rollouts, now)).foretell()
+	return newSchedules(newForesight(cluster, d.Expansion(), rollouts, now)).foretell()
 }
 
 func newSchedules(f *foresight) *schedules {

@@ -29,7 +29,7 @@ const (
 type SourceOutcome struct {
 	// States are all that apply. The first is the one that counts.
 	States []SourceOutcomeState
-	// Finalizer is ours, which keeps a source until its pools are gone.
+	// Finalizer is ours, which keeps a source until its pools are gone, or count without it.
 	Finalizer Finalizer
 }
 
@@ -58,7 +58,7 @@ func SourceOutcomeOf(source *v1.NodePoolSource) SourceOutcome {
 	case source.Spec.DeletionPolicy == v1.DeletePools:
 		o.Finalizer = FinalizerEnsured // before it has any pools
 	default:
-		o.Finalizer = FinalizerReleased // its pools stay, and nothing is waited for
+		o.Finalizer = FinalizerReleased // once its pools count without it: see [Behind]
 	}
 	o.States = []SourceOutcomeState{SourceStateActive}
 	return o

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -50,12 +49,8 @@ func TestNoPoolKeepsAWallOffANode(t *testing.T) {
 				frozen.Spec.Parent = "nobody"
 				w.pools[name] = frozen
 			case w.oneIn(4):
-				w.pools[name] = paused(frozen)
-			case w.oneIn(4):
-				w.guarded = map[string]error{name: errors.New("held")}
-			case w.oneIn(4): // and by an edit that says it is nested, and nothing of any key
-				frozen.Spec.Parent, frozen.Spec.Labels, frozen.Spec.Annotations, frozen.Spec.Taints = "wall", nil, nil, nil
-				w.pools[name], w.guarded = frozen, map[string]error{name: errors.New("held")}
+				delete(w.pools, name)
+				w.vanished = name
 			}
 		}
 		maps.Copy(w.pools, walls)
@@ -68,7 +63,7 @@ func TestNoPoolKeepsAWallOffANode(t *testing.T) {
 		}
 		w.pausesMoveNothing(t, seed, s)
 		for name, wall := range walls { // a pause gives nobody its keys
-			w.pools[name] = paused(wall.DeepCopy())
+			w.pools[name] = faulty(wall.DeepCopy())
 		}
 		w.node, _ = s.write(t, w.node, w.expansion())
 		still := standing(w.node)
@@ -90,7 +85,7 @@ func (w *world) pausesMoveNothing(t *testing.T, seed uint64, s server) {
 	}
 	has := standing(w.node)
 	for name, pool := range w.pools {
-		w.pools[name] = paused(pool.DeepCopy())
+		w.pools[name] = faulty(pool.DeepCopy())
 		node, _ := s.write(t, w.node, w.expansion())
 		w.pools[name] = pool
 		still := standing(node)

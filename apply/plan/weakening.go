@@ -58,7 +58,7 @@ func (d *Difference) Weakenings(cluster Cluster, now time.Time) []Weakening {
 
 // members is how many nodes each pool has afterwards.
 func (d *Difference) members(cluster Cluster) map[string]int {
-	members, expansion := map[string]int{}, d.Expansion(cluster)
+	members, expansion := map[string]int{}, d.Expansion()
 	for _, node := range cluster.Nodes {
 		for _, pool := range CurrentMembers(node, expansion) {
 			members[pool]++

@@ -123,6 +123,8 @@ func TestWeakenings(t *testing.T) {
 		{Name: "plain", Action: Delete, Live: pool("plain", nil)},
 	}}
 	var got []string
+	d.accept(Revision{}, Cluster{})
+	d.accept(Revision{}, Cluster{})
 	for _, w := range d.Weakenings(Cluster{}, closedAt) {
 		got = append(got, w.String())
 	}
@@ -179,6 +181,8 @@ func TestWeakeningsByStrength(t *testing.T) {
 		}
 		d.Pools.Changes = d.PoolChanges
 		var got []string
+		d.accept(Revision{}, cluster)
+		d.accept(Revision{}, cluster)
 		for _, w := range d.Weakenings(cluster, closedAt) {
 			if got = append(got, w.Changes...); w.Pool != "freeze" {
 				t.Errorf("%s: %s", name, w)
@@ -210,6 +214,7 @@ func TestWeakeningsNameTheFirst(t *testing.T) {
 	d.Pools.Changes = d.PoolChanges
 	want := []string{`weakens the rollout of pool "freeze": pools "a", "b", "c" and others no longer wait for it`}
 	var got []string
+	d.accept(Revision{}, Cluster{Pools: live})
 	for _, weakening := range d.Weakenings(Cluster{Pools: live}, closedAt) {
 		got = append(got, weakening.String())
 	}
@@ -252,6 +257,8 @@ func TestWeakeningsByReplacement(t *testing.T) {
 		d.PoolChanges = []PoolChange{change}
 		d.Pools.Changes = d.PoolChanges
 		var got []string
+		d.accept(Revision{}, cluster)
+		d.accept(Revision{}, cluster)
 		for _, w := range d.Weakenings(cluster, closedAt) {
 			if w.Pool == "gpu" {
 				got = w.Changes

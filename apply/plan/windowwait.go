@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -54,15 +55,11 @@ func describeMoment(t time.Time) string {
 // it may be.
 //
 // Of the revision that the source has already, only what it deletes waits: what else is
-// left of it is repair. One that has been begun does not wait, nor does one that follows
-// one of which a part is written: the cluster is between two revisions, and that ends as
-// soon as it can.
+// left of it is repair.
 func WindowWaitOf(source *v1.NodePoolSource, revision string, at time.Time) *WindowWait {
 	calendar := source.Calendar()
 	switch {
 	case calendar.Unrestricted(), calendar.Open(at):
-		return nil
-	case source.Status.ApplyingRevision != "":
 		return nil
 	}
 	wait := &WindowWait{Problems: calendar.Problems(), Standing: revision != "" && revision == source.Status.Revision}
@@ -85,6 +82,9 @@ func (p *PoolsPlan) postponeDeletes(revision Revision) {
 		return
 	}
 	p.Changes = p.Repairs().Changes
+	if !slices.ContainsFunc(p.Changes, func(change PoolChange) bool { return change.isUnder(p.Number) }) {
+		p.Number = 0
+	}
 	p.OwnedAfter += len(p.Postponed)
 	if p.Blocked == nil {
 		p.BlockedPrune = revision.Prune.Blocked
@@ -101,7 +101,7 @@ func (r Revision) Awaiting(wait *WindowWait) Revision {
 // changed by hand is put back, and nothing is deleted. An approval of a prune is bound to
 // the revision, which is about to be another.
 func (p *PoolsPlan) Repairs() *PoolsPlan {
-	repairs := &PoolsPlan{}
+	repairs := &PoolsPlan{Number: p.Number, NotBefore: p.NotBefore}
 	for _, change := range p.Changes {
 		if change.Action != Delete {
 			repairs.Changes = append(repairs.Changes, change)

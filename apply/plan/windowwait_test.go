@@ -34,7 +34,6 @@ func TestWindowWait(t *testing.T) {
 		"unknown zone":     {"closed, and it says why", windowed(v1.Window{Schedule: "@daily", TimeZone: "Europe/Atlantis", Duration: nightly.Duration}), at, `outside the windows of the source; no opening was found; windows[0]: timeZone "Europe/Atlantis" is not in the time zone database; it stays closed`},
 		"impossible date":  {"the same", windowed(v1.Window{Schedule: "0 0 30 2 *", Duration: nightly.Duration}), at, `outside the windows of the source; no opening was found; windows[0]: schedule "0 0 30 2 *" never starts: none of its months has any of its days; it stays closed`},
 		"applied already":  {"what it deletes waits: see TestStandingRevisionPostponesDeletes", with(windowed(nightly), func(s *v1.NodePoolSource) { s.Status.Revision = "main@sha1:new" }), at, night},
-		"begun":            {"the cluster is between two revisions", with(windowed(nightly), func(s *v1.NodePoolSource) { s.Status.ApplyingRevision = "main@sha1:older" }), at, ""},
 	}
 	for name, c := range cases {
 		wait := WindowWaitOf(&c.source, "main@sha1:new", c.at)

@@ -35,8 +35,10 @@ type world struct {
 	// Which policies pools may have, and whether they may be paused or broken.
 	policies []v1.ConflictPolicy
 	held     bool
-	// guarded are the pools that a guard holds, and why.
-	guarded map[string]error
+	// vanished is a pool that is gone, and that nobody has deleted.
+	vanished string
+	// carried are the pools of which the node has or had keys.
+	carried map[string]bool
 }
 
 // newWorld makes a node with keys of others on it, and no pools.
@@ -47,6 +49,7 @@ func newWorld(seed uint64) *world {
 		pools:    map[string]*v1.NodePool{},
 		policies: []v1.ConflictPolicy{v1.ReportConflicts, v1.TakeOver, v1.Adopt},
 		held:     true,
+		carried:  map[string]bool{},
 	}
 	w.node.Labels, w.node.Annotations = w.values(4), w.values(4)
 	values := w.values(3)
@@ -74,8 +77,19 @@ func (w *world) values(most int) map[string]string {
 	return values
 }
 
+// expansion works out the pools. Those that are not there, and of which the node has or had keys,
+// are being deleted.
 func (w *world) expansion() *render.Expansion {
-	return render.ExpandHeld(slices.Collect(maps.Values(w.pools)), w.guarded)
+	pools := slices.Collect(maps.Values(w.pools))
+	if record, err := readRecord(w.node); err == nil {
+		maps.Copy(w.carried, record.Pools())
+	}
+	for name := range w.carried {
+		if w.pools[name] == nil && name != w.vanished {
+			pools = append(pools, leaving(&v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name}}, v1.NodePoolSpec{}))
+		}
+	}
+	return render.Expand(pools)
 }
 
 // changePools adds a pool, changes one, or takes one away.
@@ -132,7 +146,7 @@ func (w *world) pool(name string) *v1.NodePool {
 	}
 	pool := define(name, spec)
 	if w.held && w.oneIn(8) {
-		pool = paused(pool)
+		pool = faulty(pool)
 	}
 	return pool
 }

@@ -33,7 +33,7 @@ func (d *Difference) Writes(cluster Cluster) []Write {
 	for _, node := range cluster.Nodes {
 		live[node.Name] = node
 	}
-	expansion := d.Expansion(cluster)
+	expansion := d.Expansion()
 	for _, change := range d.Nodes {
 		node := live[change.Name]
 		if outcome := NodeOutcomeOf(node, expansion, NodeFacts{}); outcome.State == NodeStateChanging {

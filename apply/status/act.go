@@ -29,17 +29,17 @@ func Act(verb Verb, pool *v1.NodePool, cluster Cluster, now time.Time) (*plan.Ac
 	turns := turnsOf(cluster, now)
 	switch verb {
 	case Approve:
-		return orElse(turns.approve(pool, cluster), fmt.Errorf("nothing of pool %q waits for an approval", pool.Name), turns.elsewhere(pool, Approve, command.Approve, cluster))
+		return orElse(turns.approve(pool), fmt.Errorf("nothing of pool %q waits for an approval", pool.Name), turns.elsewhere(pool, Approve, command.Approve))
 	case Resume:
 		act, err := plan.Resume(pool)
 		if err != nil {
 			return nil, err
 		}
-		return orElse(act, fmt.Errorf("nothing of pool %q is paused or halted", pool.Name), turns.elsewhere(pool, Resume, command.Resume, cluster))
+		return orElse(act, fmt.Errorf("nothing of pool %q is paused or halted", pool.Name), turns.elsewhere(pool, Resume, command.Resume))
 	case Pause:
 		return orElse(plan.Pause(pool), fmt.Errorf("pool %q is paused already", pool.Name), "")
 	default:
-		return orElse(turns.expedite(pool), fmt.Errorf("no change that is not expedited waits in the rollout of pool %q", pool.Name), turns.elsewhere(pool, Expedite, command.Expedite, cluster))
+		return orElse(turns.expedite(pool), fmt.Errorf("no change that is not expedited waits in the rollout of pool %q", pool.Name), turns.elsewhere(pool, Expedite, command.Expedite))
 	}
 }
 
@@ -55,7 +55,7 @@ func orElse(act *plan.Act, nothing error, remedy string) (*plan.Act, error) {
 
 // elsewhere names the command for another pool whose rollout the nodes of a pool wait for;
 // empty where none waits for the verb.
-func (t *turns) elsewhere(pool *v1.NodePool, verb Verb, named func(pool string) string, cluster Cluster) string {
+func (t *turns) elsewhere(pool *v1.NodePool, verb Verb, named func(pool string) string) string {
 	for _, name := range t.waitedFor(pool.Name) {
 		other := t.pools[name]
 		if name == pool.Name || other == nil {
@@ -64,7 +64,7 @@ func (t *turns) elsewhere(pool *v1.NodePool, verb Verb, named func(pool string) 
 		act := &plan.Act{}
 		switch verb {
 		case Approve:
-			act = t.approve(other, cluster)
+			act = t.approve(other)
 		case Resume:
 			if resumed, err := plan.Resume(other); err == nil {
 				act = resumed
@@ -79,13 +79,9 @@ func (t *turns) elsewhere(pool *v1.NodePool, verb Verb, named func(pool string) 
 	return ""
 }
 
-func (t *turns) approve(pool *v1.NodePool, cluster Cluster) *plan.Act {
-	states := make([]*plan.NodeState, len(cluster.Nodes))
-	for i, node := range cluster.Nodes {
-		states[i] = node.NodeState
-	}
+func (t *turns) approve(pool *v1.NodePool) *plan.Act {
 	wave := t.waves[pool.Name]
-	return plan.ApprovePool(wave, t.next(pool, wave), plan.HeldReleases(cluster.Pools, states)[pool.Name])
+	return plan.ApprovePool(wave, t.next(pool, wave), plan.BlockOf(pool))
 }
 
 // next says what follows when the wave after one begins.

@@ -31,11 +31,13 @@ const (
 	Waiting Phase = "Waiting"
 	// Deleting: the pool goes when its nodes are released.
 	Deleting Phase = "Deleting"
+	// Empty: the pool has no nodes.
+	Empty Phase = "Empty"
 	// Complete: all nodes have followed.
 	Complete Phase = "Complete"
 )
 
-var phases = []Phase{Halted, Stalled, Approval, Paused, Unknown, Progressing, Waiting, Deleting, Complete}
+var phases = []Phase{Halted, Stalled, Approval, Paused, Unknown, Progressing, Waiting, Deleting, Empty, Complete}
 
 func (p Phase) rank() int { return slices.Index(phases, p) }
 
@@ -71,6 +73,8 @@ func phaseOf(pool *v1.NodePool) Phase {
 		return Stalled
 	case !pool.DeletionTimestamp.IsZero():
 		return Deleting
+	case ready.Status == metav1.ConditionTrue && status.Nodes != nil && status.Nodes.Desired == 0:
+		return Empty
 	case ready.Status == metav1.ConditionTrue:
 		return Complete
 	}

@@ -129,7 +129,7 @@ func (r *Report) Only(pool string) (*Report, bool) {
 // revisions of all sources that are not paused.
 func (r *Report) Complete() bool {
 	return !slices.ContainsFunc(r.Sources, func(s Source) bool { return s.Phase != Complete && s.Phase != Paused }) &&
-		!slices.ContainsFunc(r.Pools, func(p Pool) bool { return p.Phase != Complete })
+		!slices.ContainsFunc(r.Pools, func(p Pool) bool { return p.Phase != Complete && p.Phase != Empty })
 }
 
 // Failed reports whether a pool is halted, or a source or a pool is stalled.

@@ -105,7 +105,7 @@ func (p Pool) since(now time.Time) string {
 		return ""
 	}
 	condition := strings.ToLower(p.Condition)
-	if p.Phase != Complete && p.Condition == "Ready" {
+	if p.Phase != Complete && p.Phase != Empty && p.Condition == "Ready" {
 		condition = "not ready"
 	}
 	return fmt.Sprintf("; %s since %s (%s)", condition, p.Since.UTC().Format(time.RFC3339), duration.HumanDuration(now.Sub(p.Since.Time)))

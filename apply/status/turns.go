@@ -6,6 +6,7 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/render"
 )
 
 // turns are what nodes wait for, worked out as the controller does.
@@ -24,21 +25,21 @@ type turns struct {
 }
 
 func turnsOf(cluster Cluster, now time.Time) *turns {
+	accepted := plan.NumbersOf(cluster.Sources).AllAccepted(cluster.Pools)
 	t := &turns{
-		pools: make(map[string]*v1.NodePool, len(cluster.Pools)), rollouts: plan.RolloutsOf(cluster.Pools),
+		pools: make(map[string]*v1.NodePool, len(cluster.Pools)), rollouts: plan.RolloutsOf(accepted),
 		byName: map[string]*plan.Follower{}, waits: map[string][]plan.PoolWait{}, waves: map[string]*plan.WaveState{},
 	}
 	for _, pool := range cluster.Pools {
 		t.pools[pool.Name] = pool
 	}
+	for _, pool := range accepted {
+		t.pools[pool.Name] = pool
+	}
 	if t.rollouts == nil {
 		return t
 	}
-	states := make([]*plan.NodeState, len(cluster.Nodes))
-	for i, node := range cluster.Nodes {
-		states[i] = node.NodeState
-	}
-	expansion, facts := plan.Expand(cluster.Pools, states), plan.NodeFacts{Rollouts: t.rollouts, Now: now}
+	expansion, facts := render.Expand(accepted), plan.NodeFacts{Rollouts: t.rollouts, Now: now}
 	for _, node := range cluster.Nodes {
 		outcome := plan.NodeOutcomeOf(node.NodeState, expansion, facts)
 		for _, wait := range outcome.Wait {

@@ -29,6 +29,7 @@ func poolOf(name string, rollout *v1.Rollout, change ...func(*v1.NodePool)) *v1.
 	for _, change := range change {
 		change(pool)
 	}
+	pool.Status.Accepted = plan.AcceptedSpecOf(pool)
 	return pool
 }
 
@@ -65,7 +66,7 @@ func nodesOf(t *testing.T, pool *v1.NodePool, count int) []status.Node {
 	nodes := make([]status.Node, count)
 	for i := range nodes {
 		node := &plan.NodeState{Name: fmt.Sprintf("%s-%02d", pool.Name, i+1), Labels: map[string]string{}, Created: metav1.NewTime(now.Add(-60 * 24 * time.Hour))}
-		p, err := plan.Node(node, plan.Expand([]*v1.NodePool{before}, []*plan.NodeState{node}))
+		p, err := plan.Node(node, plan.Expand([]*v1.NodePool{before}, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +79,7 @@ func nodesOf(t *testing.T, pool *v1.NodePool, count int) []status.Node {
 func follow(t *testing.T, node *status.Node, ago time.Duration, pools ...*v1.NodePool) {
 	t.Helper()
 	facts := plan.NodeFacts{Rollouts: plan.RolloutsOf(pools), Now: now.Add(-ago)}
-	expansion := plan.Expand(pools, []*plan.NodeState{node.NodeState})
+	expansion := plan.Expand(pools, nil)
 	facts.Turn = plan.NodeOutcomeOf(node.NodeState, expansion, facts).Asks
 	outcome := plan.NodeOutcomeOf(node.NodeState, expansion, facts)
 	if outcome.State != plan.NodeStateChanging {

@@ -87,6 +87,7 @@ func (p *prediction) object(name string, change review.Object, revisionKnown boo
 	reported, after := manifest(name, change.Before), manifest(name, change.After)
 	if live != nil && metadataOf(live)["deletionTimestamp"] != nil { // as in comparable
 		delete(annotationsOf(reported), v1.ApproveReleaseAnnotation)
+		delete(annotationsOf(reported), v1.RevisionNumberAnnotation)
 	}
 	if diff := cmp.Diff(unreported(live), reported); diff != "" {
 		p.errorf("%s before (-cluster +reported):\n%s", name, diff)
@@ -122,6 +123,7 @@ func (p *prediction) object(name string, change review.Object, revisionKnown boo
 		if p.stays[change.Name] {
 			live["metadata"].(map[string]any)["deletionTimestamp"] = deletionSet
 			delete(annotationsOf(live), v1.ApproveReleaseAnnotation)
+			delete(annotationsOf(live), v1.RevisionNumberAnnotation)
 			p.after[name] = live
 		}
 		return
@@ -133,6 +135,7 @@ func (p *prediction) object(name string, change review.Object, revisionKnown boo
 		if deleted := metadataOf(live)["deletionTimestamp"]; change.Action == plan.Update && deleted != nil {
 			metadataOf(after)["deletionTimestamp"] = deleted
 			delete(annotationsOf(after), v1.ApproveReleaseAnnotation)
+			delete(annotationsOf(after), v1.RevisionNumberAnnotation)
 		}
 		p.after[name] = after
 	}

@@ -47,11 +47,6 @@ func recordScenarios() []scenario {
 	return []scenario{
 		{name: "drift", reason: "what was changed by hand is put back", nodes: gpuNodes(), first: gpu(plainGPU), away: drift},
 		{name: "drift-and-change", reason: "and changes on the way", nodes: gpuNodes(), first: gpu(plainGPU), next: gpu(otherGPU), away: drift},
-		{name: "drift-and-drop", reason: "what was changed by hand and nobody wants is somebody else's", nodes: gpuNodes(), first: gitPools{"x": {}}, hand: []string{handMade},
-			away: func(s *stage) {
-				drift(s)
-				s.edit(aPool, "$gpu", `{"spec":{"labels":null,"annotations":null,"taints":null}}`)
-			}},
 		{name: "aged-taint", reason: "the taints of others keep their place and their age", nodes: gpuNodes(), first: gpu(plainGPU), next: gpu(otherGPU),
 			away: func(s *stage) {
 				s.edit(aNode, "$a", `{"spec":{"taints":[{"key":"old","effect":"NoExecute","timeAdded":"2024-01-02T03:04:05Z"},{"key":"gpu","value":"yes","effect":"NoSchedule","timeAdded":"2024-01-02T03:04:06Z"},{"key":"last","effect":"NoSchedule"}]}}`)
@@ -64,7 +59,7 @@ func recordScenarios() []scenario {
 			away: func(s *stage) {
 				s.edit(aNode, "$a", `{"metadata":{"annotations":{"nodes.lailin.xyz/applied":null}}}`)
 			}},
-		{name: "record-of-nobody", reason: "the keys of a pool that is gone are released", nodes: []testNode{{name: "a", labels: "team=gone"}}, next: gpu(allNodes + `labels: {x: "y"}`),
+		{name: "record-of-nobody", reason: "the keys of a pool that is gone stay", nodes: []testNode{{name: "a", labels: "team=gone"}}, next: gpu(allNodes + `labels: {x: "y"}`),
 			away: func(s *stage) {
 				s.edit(aNode, "$a", `{"metadata":{"annotations":{"nodes.lailin.xyz/applied":"{\"version\":1,\"pools\":{\"$gone\":{\"labels\":{\"team\":\"gone\"}}}}"}}}`)
 			}},
@@ -87,7 +82,7 @@ func memberScenarios() []scenario {
 			first: gpu(`selector: {matchLabels: {disk: ssd, example.com/world: selector-changes}}, labels: {fast: "1"}`),
 			next:  gpu(`selector: {matchExpressions: [{key: disk, operator: DoesNotExist}, {key: example.com/world, operator: In, values: [selector-changes]}]}, labels: {fast: "1"}`)},
 		{name: "role-to-names", reason: "the role label becomes the pool's to put there", nodes: gpuNodes(), first: gpu(plainGPU), next: gpu(`nodeNames: ["$b", "$c?"], ` + plainGPU)},
-		{name: "names-to-role", reason: "the role label was the pool's own, so nobody is left", nodes: []testNode{{name: "a"}}, first: gpu(allNodes + plainGPU), next: gpu(plainGPU)},
+		{name: "names-to-role", reason: "the role label was the pool's own, so its node leaves", nodes: []testNode{{name: "a"}, {name: "b", labels: "node-role.kubernetes.io/$gpu="}}, first: gpu(allNodes + plainGPU), next: gpu(plainGPU)},
 		{name: "no-circles", reason: "a label that a pool puts there makes nobody a member", nodes: gpuNodes(), first: gpu(plainGPU),
 			next: gitPools{"gpu": {spec: plainGPU}, "ml": {spec: `selector: {matchLabels: {team: ml, example.com/world: no-circles}}, labels: {circle: "1"}`}}},
 		{name: "feeds-another", reason: "a label that is adopted and goes leads out of another pool", nodes: []testNode{{name: "a", labels: "team=ml"}}, source: limit("100%"),

@@ -91,9 +91,10 @@ func (all objects) comparable(known map[string]bool) objects {
 		metadata := object["metadata"].(map[string]any)
 		if metadata["deletionTimestamp"] != nil {
 			metadata["deletionTimestamp"] = deletionSet
-			// A source that deletes several pools approves the releases of each before
-			// it does. A deletion has no state afterwards that diff could show it in.
+			// A source marks the pools that it drops, and approves what goes with several, before
+			// it deletes them. A deletion has no state afterwards that diff could show it in.
 			unstructured.RemoveNestedField(metadata, "annotations", v1.ApproveReleaseAnnotation)
+			unstructured.RemoveNestedField(metadata, "annotations", v1.RevisionNumberAnnotation)
 		}
 		renameUIDs(metadata, known)
 		clean[name] = tidied(name, object)

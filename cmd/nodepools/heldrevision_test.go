@@ -73,7 +73,7 @@ func TestHeldRevisionIsShownAndApproved(t *testing.T) {
 		},
 		{
 			"a selector that is mistyped", map[string]string{"p.yaml": zonePool("p", "A", ""), "q.yaml": zonePool("q", "b", "")},
-			plan.Loss{Pool: "p", Kind: plan.LossLeave, Nodes: []string{"n01", "n02", "n03"}, Count: 12, Of: 12},
+			plan.Loss{Pool: "p", Kind: plan.LossLeave, Nodes: []string{"n01", "n02", "n03"}, Count: 12, Of: 12, Empties: true},
 			[]string{"example.com/drained=:NoExecute"},
 		},
 	} {

@@ -44,6 +44,8 @@ spec: {taints: [{key: maintenance, effect: NoSchedule}]}
 `
 	s.node("n1", "a")
 	s.node("n2", "a")
+	s.node("n3", "b")
+	s.node("n4", "b")
 	s.commit(map[string]string{"a.yaml": poolFile("a", "runc"), "b.yaml": poolFile("b", "runc"), "c.yaml": poolFile("c", "runc"), "d.yaml": poolFile("d", "runc")})
 	s.do(s.Create(t.Context(), &v1.NodePoolSource{
 		ObjectMeta: metav1.ObjectMeta{Name: "pools"},

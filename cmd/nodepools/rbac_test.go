@@ -303,7 +303,7 @@ func liveThroughEverything(t *testing.T, c *cluster.Cluster) {
 func (s *story) deleteTheSource() {
 	s.t.Helper()
 	src := &v1.NodePoolSource{ObjectMeta: metav1.ObjectMeta{Name: "pools"}}
-	s.patch(src, `{"spec":{"deletionPolicy":"Delete"}}`)
+	s.patch(src, `{"metadata":{"annotations":{"nodes.lailin.xyz/approveRelease":"deletion"}},"spec":{"deletionPolicy":"Delete"}}`)
 	s.until("the source has its finalizer", func() error {
 		if err := s.Get(s.t.Context(), client.ObjectKeyFromObject(src), src); err != nil || len(src.Finalizers) == 1 {
 			return err

@@ -67,6 +67,7 @@ func (r *restoration) firstRevision() {
 		r.node(fmt.Sprintf("gpu-%d", i+1), "gpu")
 	}
 	r.node("edge-1", "edge")
+	r.node("a-1", "a")
 	r.gpu("first\n    dropped: \"yes\"")
 	r.commit(map[string]string{"edge.yaml": poolFile("edge", "runc"), "a.yaml": poolFile("a", "runc"), "b.yaml": poolFile("b", "runc")})
 	r.do(r.Create(r.t.Context(), &corev1.Secret{

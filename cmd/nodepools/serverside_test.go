@@ -250,6 +250,7 @@ func TestServerSideIsADryRun(t *testing.T) {
 		"DELETE runtimeclasses/node-pool-web", // replaced
 		"PATCH nodepools/gpu",
 		"PATCH nodepools/new",
+		"PATCH nodepools/same", // gets the number of the revision
 		"PATCH nodepools/web",
 		"PATCH nodepools/web/status", // notes what the new RuntimeClass inherits
 		"PATCH nodes/gpu-0",

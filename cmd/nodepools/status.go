@@ -35,9 +35,9 @@ one.
 
 A phase is Halted, Stalled, Approval (a wave waits for one), Paused, Unknown (no
 controller has reported), Progressing, Waiting (for a window, a soak, a turn or
-another source), Deleting or Complete. A source that is blocked is Stalled, and
-one that is suspended Paused. In a bar, █ is a node that has followed, ▒ one of
-them that is not ready since, and ░ one that waits.
+another source), Deleting, Empty or Complete. A source that is blocked is
+Stalled, and one that is suspended Paused. In a bar, █ is a node that has
+followed, ▒ one of them that is not ready since, and ░ one that waits.
 
 -o yaml and -o json print the same, in fields that stay: sources (name, phase,
 reason, message, condition, since, revision, attempted, pools, steps) and pools

@@ -20,7 +20,7 @@ import (
 // that does, is taken in by a wall all the same, is thrown out of it, and is isolated: the
 // controller is refused as outdated so many times, and once it is not.
 func TestANodeThatIsNeverAtRestIsThrownOut(t *testing.T) {
-	w, config := newUnattended(t, cluster.Shared(t), nodeNamed("n1", nil))
+	w, config := newUnattended(t, cluster.Shared(t), nodeNamed("n1", nil), nodeNamed("n2", nil))
 	proxy, err := w.c.Proxy(config)
 	w.do(err)
 	t.Cleanup(func() { w.do(proxy.Close()) })
@@ -67,12 +67,12 @@ func TestANodeThatIsNeverAtRestIsThrownOut(t *testing.T) {
 	})
 }
 
-// patchesOf counts the patches of nodes since some time that were refused as outdated, and
+// patchesOf counts the patches of the node n1 since some time that were refused as outdated, and
 // those that were carried out.
 func patchesOf(proxy *cluster.Proxy, since time.Time) (refused, written int) {
 	for _, passage := range proxy.Seen(since) {
 		switch {
-		case passage.Verb != "patch" || passage.Object.Resource != "nodes":
+		case passage.Verb != "patch" || passage.Object.Resource != "nodes" || passage.Object.Name != "n1":
 		case passage.Code == http.StatusOK:
 			written++
 		case passage.Code == http.StatusConflict:

@@ -18,7 +18,7 @@ import (
 // it has of the wall all the same; the other pool reports the node, and has it once there
 // is room.
 func TestANodeThatIsFullIsThrownOut(t *testing.T) {
-	w := newWalled(t, cluster.Shared(t), nodeNamed("n1", nil))
+	w := newWalled(t, cluster.Shared(t), nodeNamed("n1", nil), nodeNamed("n2", nil))
 	w.apply(fmt.Sprintf(wallPool, "n1"))
 	isolated := corev1.LabelNamespaceNodeRestriction + "/isolated"
 	watched := []string{wallLabel, v1.RoleLabel("wall"), "tenant", "isolated", isolated}

@@ -63,7 +63,7 @@ spec:
 // another. These report it; what other pools put on the node, and take off it, in the same
 // write, goes through. A label of a wall that a refused pool would get goes as well.
 func TestWhatAPolicyRefusesOfPoolsKeepsNoOtherOff(t *testing.T) {
-	w, config := newUnattended(t, cluster.Shared(t), nodeNamed("n1", nil))
+	w, config := newUnattended(t, cluster.Shared(t), nodeNamed("n1", nil), nodeNamed("n2", nil))
 	w.apply(refusingPolicy)
 	lift := func() {
 		t.Helper()
@@ -87,16 +87,16 @@ func TestWhatAPolicyRefusesOfPoolsKeepsNoOtherOff(t *testing.T) {
 
 	w.has("is within the wall", "n1", watched, "example.com/honest=yes", wallLabel+"=payments", v1.RoleLabel("wall")+"=", "tenant=payments:NoSchedule")
 	for _, refused := range []string{"legacy", "agrees", "inner"} {
-		w.says(&v1.NodePool{}, refused, v1.NodesReason, "0 of 1 node up to date; node n1 could not be written", "labels example.com/legacy are not used any more")
+		w.says(&v1.NodePool{}, refused, v1.NodesReason, "0 of 2 nodes up to date; node n1 could not be written", "labels example.com/legacy are not used any more")
 	}
-	w.says(&v1.NodePool{}, "wall", v1.SucceededReason, "1 of 1 node up to date")
+	w.says(&v1.NodePool{}, "wall", v1.SucceededReason, "2 of 2 nodes up to date")
 	w.apply(fmt.Sprintf(wallPool, "another") + "---\n" + fmt.Sprintf(legacyPool, ", "+wallLabel+": legacy") + "---\n" + priorityQuarantine)
 	w.has("is thrown out and isolated", "n1", watched, isolated+"=yes", "isolated=yes:NoSchedule")
-	w.says(&v1.NodePool{}, "isolate", v1.SucceededReason, "1 of 1 node up to date")
+	w.says(&v1.NodePool{}, "isolate", v1.SucceededReason, "2 of 2 nodes up to date")
 	lift()
 	now := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "legacy"}}
 	w.do(w.Patch(t.Context(), now, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"now"}}}`, v1.RequestedAtAnnotation))))
 	w.has("has all once the policy has gone", "n1", watched, "example.com/legacy=yes", isolated+"=yes", wallLabel+"=legacy",
 		v1.RoleLabel("legacy")+"=", "isolated=yes:NoSchedule", "legacy=:PreferNoSchedule")
-	w.says(&v1.NodePool{}, "legacy", v1.SucceededReason, "1 of 1 node up to date")
+	w.says(&v1.NodePool{}, "legacy", v1.SucceededReason, "2 of 2 nodes up to date")
 }

@@ -18,13 +18,14 @@ import (
 
 const wallLabel = corev1.LabelNamespaceNodeRestriction + "/tenant"
 
-// wallPool sets nodes apart by a label that no kubelet may set.
+// wallPool sets nodes apart by a label that no kubelet may set. The node n2 is always in it:
+// that a pool loses its last member is held.
 const wallPool = `
 apiVersion: nodes.lailin.xyz/v1
 kind: NodePool
 metadata: {name: wall}
 spec:
-  nodeNames: [%s]
+  nodeNames: [%s, n2]
   labels: {` + wallLabel + `: payments, example.com/honest: "yes"}
   taints: [{key: tenant, value: payments, effect: NoSchedule}]
 `
@@ -37,6 +38,7 @@ func TestANodeThatIsThrownOutKeepsNothingOfAWall(t *testing.T) {
 	q := newQuarantine(t)
 	p := q.Test
 	p.Install()
+	q.reset("n2")
 	wall := func(node string) {
 		_, err := p.Cluster.Apply(t.Context(), fmt.Sprintf(wallPool, node))
 		p.Do(err)

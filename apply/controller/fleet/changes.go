@@ -11,14 +11,13 @@ import (
 	"github.com/nodepools/nodepools/apply/controller/loop"
 )
 
-// Change is what has changed about a pool, or, for [Partial], about a source. Several
-// changes are combined by |.
+// Change is what has changed about a pool. Several changes are combined by |.
 type Change uint8
 
 const (
 	// Definition is that the pool has become another one, by what it says or by its deletion.
 	Definition Change = 1 << iota
-	// Held is that it waits now for an approval, or for other deletions, or no longer does.
+	// Held is that what it says is accepted, or waits for that, as it did not before.
 	Held
 	// Settled is that passes over all nodes have ended that [Fleet.Await] was asked about.
 	Settled
@@ -29,12 +28,9 @@ const (
 	Numbers
 	// Elsewhere is that the waves of another pool are further, which the pool waits for.
 	Elsewhere
-	// Partial is that nodes follow from now on the part of a source's revision that an
-	// earlier process has written; see [Fleet.PartialRevision].
-	Partial
 )
 
-// Changes are what has changed, by the name of the pool; [Partial] by that of the source.
+// Changes are what has changed, by the name of the pool.
 type Changes map[string]Change
 
 // stream has the changes that its one reader has not taken yet. What waits is coalesced
@@ -155,4 +151,9 @@ func (r *requests) wait(ctx context.Context) bool {
 }
 
 // WaitForSync implements [source.SyncingSource].
-func (r *requests) WaitForSync(ctx context.Context) error { return r.fleet.watching.WaitForSync(ctx) }
+func (r *requests) WaitForSync(ctx context.Context) error {
+	if err := r.fleet.watchingSources.WaitForSync(ctx); err != nil {
+		return err
+	}
+	return r.fleet.watching.WaitForSync(ctx)
+}

@@ -1,8 +1,7 @@
 // Package fleet is what the reconcilers share in memory: the pools, and how far nodes
 // follow them. Start with [Fleet].
 //
-//   - [Fleet.Snapshot] is all pools at one time, worked out; while a source writes a
-//     revision, as they were before it ([Fleet.Freeze]).
+//   - [Fleet.Snapshot] is all pools at one time, as nodes follow them, worked out.
 //   - [Fleet.Report] takes what a pass has observed on a node, and [Fleet.Counts]
 //     returns what the nodes of a pool come to.
 //   - [Fleet.Requests] leads all changes, of pools and of counts, as one stream to the

@@ -26,9 +26,9 @@ type Fleet struct {
 
 	changes *publisher
 	nodes   nodecache.Reader
-	// watching is the source of all changes of pools; see [Fleet.Watch].
-	watching source.SyncingSource
-	started  sync.Once
+	// watching are the sources of all changes of pools; see [Fleet.Watch].
+	watching, watchingSources source.SyncingSource
+	started                   sync.Once
 
 	// following is held by [Fleet.Follow]; followed are the pools that it has followed
 	// last.
@@ -57,7 +57,7 @@ func (f *Fleet) WithClock(clock loop.Clock) *Fleet {
 	return f
 }
 
-// WithLive makes the view ask an API server whether the definition of pools is being deleted.
+// WithLive makes the view ask an API server for what must be newer than the cache.
 func (f *Fleet) WithLive(live client.Reader) *Fleet {
 	f.pools.live = live
 	return f
@@ -70,17 +70,46 @@ func (f *Fleet) Watch(pools cache.Cache) {
 	f.watching = source.Kind(pools, client.Object(&v1.NodePool{}), handler.Funcs{
 		CreateFunc: func(_ context.Context, e event.CreateEvent, _ loop.Queue) { f.changed(e.Object.GetName()) },
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, _ loop.Queue) {
-			if !SameDefinition(e.ObjectOld, e.ObjectNew) {
+			if f.differs(e.ObjectOld, e.ObjectNew) {
 				f.changed(e.ObjectNew.GetName())
 			}
 		},
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ loop.Queue) { f.changed(e.Object.GetName()) },
 	})
+	number := func(object client.Object) int64 {
+		if src, ok := object.(*v1.NodePoolSource); ok {
+			return src.Status.Number
+		}
+		return 0
+	}
+	f.watchingSources = source.Kind(pools, client.Object(&v1.NodePoolSource{}), handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, _ loop.Queue) { f.counted(ctx, e.Object.GetUID(), 0) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, _ loop.Queue) {
+			if from := number(e.ObjectOld); from != number(e.ObjectNew) {
+				f.counted(ctx, e.ObjectNew.GetUID(), from)
+			}
+		},
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, _ loop.Queue) { f.counted(ctx, e.Object.GetUID(), 0) },
+	})
+}
+
+// differs reports whether nodes follow something else of a pool than before, or may be to. That
+// the status says by now what nodes follow already is no such change.
+func (f *Fleet) differs(before, after client.Object) bool {
+	was, okWas := before.(*v1.NodePool)
+	is, okIs := after.(*v1.NodePool)
+	f.pools.mu.Lock()
+	defer f.pools.mu.Unlock()
+	return !okWas || !okIs || f.current == nil || !SameDefinition(was, is) || !sameAccepted(f.current.numbers, was, is)
 }
 
 // start starts to follow the pools, once.
 func (f *Fleet) start(ctx context.Context, queue loop.Queue) (err error) {
-	f.started.Do(func() { err = f.watching.Start(ctx, queue) })
+	f.started.Do(func() {
+		if err = f.watchingSources.Start(ctx, queue); err == nil {
+			err = f.watching.Start(ctx, queue)
+		}
+	})
 	return err
 }
 

@@ -36,7 +36,7 @@ func (f *Fleet) Follow(ctx context.Context, enqueue func(node string)) error {
 		}
 	}
 	f.advance(rest, pools.Epoch)
-	f.publishHeld(pools)
+	f.publishPending(pools)
 	f.followed = pools
 	f.turns.setDue()
 	return nil
@@ -66,21 +66,26 @@ func (f *Fleet) followMoved(ctx context.Context, pools *Snapshot, observations [
 	}), nil
 }
 
-// publishHeld publishes the pools that are held now and were not, or the other way
-// round, and once more those that wait for other deletions, when that time is over.
-func (f *Fleet) publishHeld(now *Snapshot) {
-	var before plan.Holds
-	if f.followed != nil {
-		before = f.followed.held.Holds
+// publishPending publishes the pools of which something else waits to be accepted than before, and
+// once more those that wait for other deletions, when that time is over.
+func (f *Fleet) publishPending(now *Snapshot) {
+	for name := range now.pools {
+		if f.followed == nil || !now.Accepted.Pending(name).Equal(f.followed.Accepted.Pending(name)) || now.Accepted.Accepts(name) {
+			f.changes.publish(name, Held)
+		}
 	}
-	for _, pool := range now.held.Differences(before) {
-		f.changes.publish(pool, Held)
+	if now.Accepted.Gathers {
+		time.AfterFunc(time.Until(now.until), func() { f.changed(now.gathered()...) })
 	}
-	if gathered := now.held.Gathered; len(gathered) > 0 {
-		time.AfterFunc(time.Until(now.held.until), func() {
-			for _, pool := range gathered {
-				f.changes.publish(pool, Definition)
-			}
-		})
+}
+
+// gathered are the pools that are being deleted, and that wait for others.
+func (s *Snapshot) gathered() []string {
+	var names []string
+	for name, state := range s.pools {
+		if s.Accepted.Pending(name) != nil && !state.definition.DeletionTimestamp.IsZero() {
+			names = append(names, name)
+		}
 	}
+	return names
 }

@@ -21,19 +21,25 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// poolList is a cache that has these pools, sources and nodes.
+// poolList is a cache that has these pools, sources and nodes. The pools are accepted as they
+// are, unless they say themselves what is.
 type poolList struct {
 	client.Reader
-	pools   map[string]*v1.NodePool
-	sources []v1.NodePoolSource
-	nodes   []plan.NodeState
+	saysItself bool
+	pools      map[string]*v1.NodePool
+	sources    []v1.NodePoolSource
+	nodes      []plan.NodeState
 }
 
 func (l *poolList) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
 	switch list := list.(type) {
 	case *v1.NodePoolList:
 		for _, pool := range l.pools {
-			list.Items = append(list.Items, *pool)
+			item := *pool
+			if !l.saysItself {
+				item.Status.Accepted = plan.AcceptedSpecOf(pool)
+			}
+			list.Items = append(list.Items, item)
 		}
 	case *v1.NodePoolSourceList:
 		list.Items = l.sources
@@ -84,6 +90,9 @@ func (l *poolList) anyChange(random *rand.Rand) {
 			{Key: one("zone", "x"), Operator: metav1.LabelSelectorOperator(one("Exists", "DoesNotExist", "Sometimes"))},
 		}}
 	}
+	if random.IntN(4) > 0 {
+		pool.Status.Accepted = plan.AcceptedSpecOf(pool)
+	}
 	l.pools[name] = pool
 }
 
@@ -93,7 +102,7 @@ func TestChangesConcernEveryNodeWhosePlanChanges(t *testing.T) {
 	var concerned, spared int
 	for seed := range uint64(worlds) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		cache := &poolList{pools: map[string]*v1.NodePool{}}
+		cache := &poolList{pools: map[string]*v1.NodePool{}, saysItself: true}
 		pools := New(cache, nodecache.Live(cache))
 		nodes := []*plan.NodeState{
 			{Name: "n1", Labels: map[string]string{"zone": "1", v1.RoleLabel("a"): ""}},

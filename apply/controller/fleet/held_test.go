@@ -36,6 +36,8 @@ func (d definition) Get(_ context.Context, key client.ObjectKey, object client.O
 	return d.err
 }
 
+func (definition) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil }
+
 // The first pool of a definition that is being deleted is not taken for one that somebody has
 // deleted alone, however long the next one takes.
 func TestSlowDeletionOfADefinition(t *testing.T) {
@@ -55,11 +57,12 @@ func TestSlowDeletionOfADefinition(t *testing.T) {
 		"nobody answers for it": {live: definition{err: errors.New("away")}, err: true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			cache := &poolList{pools: map[string]*v1.NodePool{}}
+			cache := &poolList{pools: map[string]*v1.NodePool{}, saysItself: true}
 			for _, pool := range []string{"a", "b"} {
-				cache.pools[pool] = &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: pool, UID: types.UID(pool), Finalizers: []string{v1.ReleaseFinalizer}}}
+				cache.pools[pool] = &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: pool, UID: types.UID(pool), Finalizers: []string{v1.ReleaseFinalizer}, Generation: 1}}
+				cache.pools[pool].Status.Accepted = plan.AcceptedSpecOf(cache.pools[pool])
 			}
-			cache.pools["a"].DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+			cache.pools["a"].DeletionTimestamp, cache.pools["a"].Generation = &metav1.Time{Time: time.Unix(1, 0)}, 2
 			for i := range 14 {
 				record := `{"version":1,"pools":{"` + map[bool]string{true: "a", false: "b"}[i < 10 != c.few] + `":{"labels":{"x":"1"}}}}`
 				cache.nodes = append(cache.nodes, plan.NodeState{Name: fmt.Sprint("n", i), Labels: map[string]string{"x": "1"}, Annotations: map[string]string{v1.AppliedAnnotation: record}})
@@ -69,7 +72,7 @@ func TestSlowDeletionOfADefinition(t *testing.T) {
 			if (err != nil) != c.err {
 				t.Fatalf("%s: %v", name, err)
 			}
-			if err == nil && !snapshot.held.Has("a") {
+			if err == nil && !(snapshot.Accepted.Pending("a") != nil) {
 				t.Errorf("%s: nodes do not wait for other deletions", name)
 			}
 			time.Sleep(2 * deletionGap)
@@ -77,7 +80,7 @@ func TestSlowDeletionOfADefinition(t *testing.T) {
 			if (err != nil) != c.err {
 				t.Fatalf("%s: %v", name, err)
 			}
-			if err == nil && snapshot.held.Has("a") != c.held {
+			if err == nil && (snapshot.Accepted.Pending("a") != nil) != c.held {
 				t.Errorf("%s: after that, pool a is held: %t", name, !c.held)
 			}
 		})

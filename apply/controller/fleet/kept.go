@@ -12,13 +12,10 @@ func (f *Fleet) Kept() map[string]int {
 	kept["turns"], kept["changed nodes"] = len(f.turns.begun)+len(f.turns.failed)+len(f.turns.waves), len(f.turns.changed)+len(f.turns.ahead)
 	f.turns.mu.Unlock()
 	f.pools.mu.Lock()
-	kept["released pools"], kept["deleted pools"] = len(f.released), len(f.deletions.seen)
+	kept["deleted pools"] = len(f.deletions.seen)
 	if f.current != nil {
-		kept["pools"] = len(f.current.pools) + len(f.current.held.Names())
+		kept["pools"] = len(f.current.pools)
 	}
 	f.pools.mu.Unlock()
-	f.gate.mu.Lock()
-	kept["frozen pools"], kept["unfinished revisions"] = len(f.gate.frozen), len(f.gate.unfinished)
-	f.gate.mu.Unlock()
 	return kept
 }

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/controller/loop"
@@ -20,15 +21,9 @@ import (
 // pools keeps the pools of the cache worked out, so that a node event does not pay for
 // it.
 type pools struct {
-	cached  client.Reader
-	live    client.Reader // of the API server; nil where definitions are not asked for
+	catchUp
 	nodes   nodecache.Reader
 	changes *publisher
-
-	// starting serializes the search for revisions that an earlier process has not
-	// finished; resumed is true when it was done.
-	starting sync.Mutex
-	resumed  bool
 
 	mu sync.Mutex
 	// epoch counts the changes of pools that nodes have to follow.
@@ -38,32 +33,40 @@ type pools struct {
 	rollouts atomic.Pointer[plan.Rollouts]
 	// deletions are those of pools that belong together.
 	deletions deletions
-	// released are the names of the pools that went when they had released their nodes.
-	released map[string]bool
-
-	gate *gate
-	// partial has, by source, the revision of which nodes follow a part.
-	partial map[string]string
 }
 
 func newPools(cached client.Reader, nodes nodecache.Reader, changes *publisher) *pools {
 	return &pools{
-		cached: cached, nodes: nodes, changes: changes, epoch: 1,
-		deletions: deletions{now: time.Now, seen: map[types.UID]bool{}}, released: map[string]bool{},
-		gate: newGate(), partial: map[string]string{},
+		catchUp: catchUp{cached: cached}, nodes: nodes, changes: changes, epoch: 1,
+		deletions: deletions{now: time.Now, seen: map[types.UID]bool{}},
 	}
 }
 
-// changed begins an epoch, as a pool has changed, and publishes that. While its revision
-// is being written it does neither; that is done when the revision is written.
-func (p *pools) changed(pool string) {
-	if p.gate.isFrozen(pool) {
-		return
-	}
+// changed begins an epoch, as pools have changed, and publishes that.
+func (p *pools) changed(pools ...string) {
 	p.mu.Lock()
 	p.epoch++
 	p.mu.Unlock()
-	p.changes.publish(pool, Definition)
+	for _, pool := range pools {
+		p.changes.publish(pool, Definition)
+	}
+}
+
+// counted follows the pools that a source has written above a number, as it has another one now, or
+// is gone.
+func (p *pools) counted(ctx context.Context, source types.UID, from int64) {
+	definitions, err := p.list(ctx)
+	if err != nil {
+		log.FromContext(ctx).Error(err, "the pools of a revision are not followed yet", "source", source)
+		return // never: this reads the cache
+	}
+	var names []string
+	for _, pool := range definitions {
+		if plan.CountsAfter(pool, source, from) {
+			names = append(names, pool.Name)
+		}
+	}
+	p.changed(names...)
 }
 
 // latest is the epoch that began last.
@@ -73,37 +76,48 @@ func (p *pools) latest() uint64 {
 	return p.epoch
 }
 
-// Snapshot returns the pools as they stand in the cache, or as they stood after the last
-// change: later differences come with a change of their own. Of a revision that is being
-// written it has the pools as they were before: see [Fleet.Freeze]. Nodes wait here for
-// a revision that an earlier process has written in part.
+// Snapshot returns the pools as nodes follow them by the cache, or as they did after the last
+// change: later differences come with a change of their own.
 func (p *pools) Snapshot(ctx context.Context) (*Snapshot, error) {
-	if err := p.Resume(ctx); err != nil {
-		return nil, err
-	}
-	if err := p.gate.wait(ctx); err != nil {
+	if err := p.CatchUp(ctx); err != nil {
 		return nil, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.current != nil && p.current.Epoch == p.epoch {
-		if !p.current.held.over(p.deletions.now()) {
+		if !p.current.over(p.deletions.now()) {
 			return p.current, nil
 		}
 		p.epoch++
 	}
-	live, err := p.list(ctx)
+	numbers, err := p.numbers(ctx) // before the pools: see catchUp
 	if err != nil {
 		return nil, err
 	}
-	definitions := p.gate.before(live)
-	held, err := p.holdsOf(ctx, definitions)
+	definitions, err := p.list(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p.current = newSnapshot(definitions, held, p.epoch, p.current)
+	accepted, until, err := p.accept(ctx, definitions, numbers)
+	if err != nil {
+		return nil, err
+	}
+	p.current = newSnapshot(definitions, numbers, accepted, until, p.epoch, p.current)
 	p.rollouts.Store(p.current.Rollouts)
 	return p.current, nil
+}
+
+// numbers are those of the sources in the cache.
+func (p *pools) numbers(ctx context.Context) (plan.Numbers, error) {
+	var list v1.NodePoolSourceList
+	if err := p.cached.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list sources: %w", err)
+	}
+	sources := make([]*v1.NodePoolSource, len(list.Items))
+	for i := range list.Items {
+		sources[i] = &list.Items[i]
+	}
+	return plan.NumbersOf(sources), nil
 }
 
 // Enclosed returns the names of the pools that one of the named pools encloses, or would
@@ -126,90 +140,6 @@ func (p *pools) Enclosed(ctx context.Context, names ...string) ([]string, error)
 		}
 	}
 	return inner, nil
-}
-
-// Freeze keeps the named pools as the cache has them, whatever becomes of them, until
-// [Fleet.Unfreeze] is called for the source. One that the source has frozen already
-// stays as it was then.
-func (p *pools) Freeze(ctx context.Context, source string, names []string) error {
-	definitions, err := p.list(ctx)
-	if err != nil {
-		return err
-	}
-	known, before := byName(definitions), make(map[string]*v1.NodePool, len(names))
-	for _, name := range names {
-		before[name] = known[name]
-	}
-	p.gate.freeze(source, before)
-	return nil
-}
-
-// Unfreeze follows the pools again that the source has frozen, as the cache has them,
-// and ends the wait for a revision of it that an earlier process has begun.
-func (p *pools) Unfreeze(source string) {
-	names := p.gate.unfreeze(source)
-	p.mu.Lock()
-	delete(p.partial, source)
-	if len(names) > 0 {
-		p.epoch++
-	}
-	p.mu.Unlock()
-	for _, name := range names {
-		p.changes.publish(name, Definition)
-	}
-}
-
-// IsFrozen reports whether changes of a pool are not followed for now.
-func (p *pools) IsFrozen(pool string) bool { return p.gate.isFrozen(pool) }
-
-// HasFrozen reports whether pools are frozen for a source.
-func (p *pools) HasFrozen(source string) bool { return p.gate.freezes(source) }
-
-// IsWriting reports whether a source is writing a revision, or has one to finish.
-func (p *pools) IsWriting(source string) bool { return p.gate.writes(source) }
-
-// PartialRevision returns the revision of a source of which nodes follow the part that
-// an earlier process has written. It is empty where that is not so.
-func (p *pools) PartialRevision(source string) string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.partial[source]
-}
-
-// followPartially publishes that nodes no longer wait for the rest of a revision.
-func (p *pools) followPartially(source, revision string) {
-	p.mu.Lock()
-	p.partial[source] = revision
-	p.mu.Unlock()
-	p.changes.publish(source, Partial)
-}
-
-// Resume makes [Fleet.Snapshot] wait for the revisions that an earlier process has not
-// finished. It does so once, before the first snapshot and the first pass over a source.
-func (p *pools) Resume(ctx context.Context) error {
-	p.starting.Lock()
-	defer p.starting.Unlock()
-	if p.resumed {
-		return nil
-	}
-	var sources v1.NodePoolSourceList
-	if err := p.cached.List(ctx, &sources, client.UnsafeDisableDeepCopy); err != nil {
-		return fmt.Errorf("list sources: %w", err)
-	}
-	for i := range sources.Items {
-		if name, revision := sources.Items[i].Name, sources.Items[i].Status.ApplyingRevision; revision != "" {
-			p.gate.await(name, func() { p.followPartially(name, revision) })
-		}
-	}
-	p.resumed = true
-	return nil
-}
-
-// Released takes note that a pool has released its nodes and is about to go.
-func (p *pools) Released(pool string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.released[pool] = true
 }
 
 // list returns the pools of the cache. Nothing here changes a pool, and a copy of every

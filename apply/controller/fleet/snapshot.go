@@ -3,6 +3,7 @@ package fleet
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
@@ -24,34 +25,42 @@ type Snapshot struct {
 	all func() *plan.Rollouts
 
 	pools map[string]poolState
-	held  holds
-	// gone has the names of pools that records speak of and that the API server was
-	// found not to have.
-	gone sync.Map
+	// Accepted is what the snapshot is made of, until when deletions are gathered, and numbers
+	// are those of the sources.
+	Accepted *plan.Acceptance
+	until    time.Time
+	numbers  plan.Numbers
 }
+
+// over reports whether the time is over for which deletions are gathered.
+func (s *Snapshot) over(now time.Time) bool { return s.Accepted.Gathers && !now.Before(s.until) }
 
 // poolState is one pool of a snapshot.
 type poolState struct {
-	// line is the pool and what encloses it, the pool first.
+	// line is the pool and what encloses it, as nodes follow them, the pool first.
 	line []poolVersion
 	// since is the epoch from which on the line is what it is.
 	since uint64
-	// definition is the cache's, which nobody may change.
-	definition *v1.NodePool
+	// definition is the cache's, which nobody may change, and accepted is what nodes follow of
+	// it; nil for nothing.
+	definition, accepted *v1.NodePool
 }
 
-func newSnapshot(definitions []*v1.NodePool, held holds, epoch uint64, before *Snapshot) *Snapshot {
+func newSnapshot(definitions []*v1.NodePool, numbers plan.Numbers, accepted *plan.Acceptance, until time.Time, epoch uint64, before *Snapshot) *Snapshot {
 	s := &Snapshot{
-		Expansion: held.Expand(definitions), Epoch: epoch, Rollouts: plan.RolloutsOf(definitions),
-		all:   sync.OnceValue(func() *plan.Rollouts { return plan.AllRollouts(definitions) }),
-		pools: make(map[string]poolState, len(definitions)), held: held,
+		Expansion: render.Expand(accepted.Pools), Epoch: epoch, Rollouts: plan.RolloutsOf(accepted.Pools),
+		all:   sync.OnceValue(func() *plan.Rollouts { return plan.AllRollouts(accepted.Pools) }),
+		pools: make(map[string]poolState, len(definitions)), Accepted: accepted, until: until, numbers: numbers,
 	}
-	known := byName(definitions)
+	known := byName(accepted.Pools)
 	for _, pool := range definitions {
-		state := poolState{line: lineOf(pool, known), since: epoch, definition: pool}
+		state := poolState{line: []poolVersion{{name: pool.Name}}, since: epoch, definition: pool, accepted: known[pool.Name]}
+		if state.accepted != nil {
+			state.line = lineOf(state.accepted, known)
+		}
 		if before != nil {
 			was, found := before.pools[pool.Name]
-			if found && slices.Equal(was.line, state.line) && held.Has(pool.Name) == before.held.Has(pool.Name) {
+			if found && slices.Equal(was.line, state.line) && before.Accepted.Pending(pool.Name).Equal(accepted.Pending(pool.Name)) {
 				state.since = was.since
 			}
 		}
@@ -71,7 +80,16 @@ func (s *Snapshot) AllRollouts() *plan.Rollouts {
 // IsMadeFrom reports whether the snapshot has a pool as it is here.
 func (s *Snapshot) IsMadeFrom(pool *v1.NodePool) bool {
 	state, found := s.pools[pool.Name]
-	return found && state.line[0] == versionOf(pool)
+	return found && SameDefinition(state.definition, pool) && sameAccepted(s.numbers, state.definition, pool)
+}
+
+// Drops reports whether a pool is to be deleted, as its source has dropped it.
+func (s *Snapshot) Drops(pool *v1.NodePool) bool { return s.numbers.Drops(pool) }
+
+// Follows reports whether nodes follow all that a pool says.
+func (s *Snapshot) Follows(pool *v1.NodePool) bool {
+	state := s.pools[pool.Name]
+	return state.accepted != nil && state.accepted.Generation == pool.Generation && state.accepted.DeletionTimestamp.IsZero()
 }
 
 // Halt is that of the rollout of a pool by its status, as it was when the snapshot was made;
@@ -83,22 +101,19 @@ func (s *Snapshot) Halt(pool string) *plan.Halt {
 	return nil
 }
 
-// Around are the pools around one, from the inside out.
-func (s *Snapshot) Around(pool *v1.NodePool) []*v1.NodePool {
-	return plan.Around(pool, func(name string) *v1.NodePool { return s.pools[name].definition })
+// As is a pool as nodes follow it; nil where they follow nothing of it.
+func (s *Snapshot) As(pool string) *v1.NodePool { return s.pools[pool].accepted }
+
+// Around are the pools around one, as nodes follow them, from the inside out.
+func (s *Snapshot) Around(pool string) []*v1.NodePool {
+	if as := s.As(pool); as != nil {
+		return plan.Around(as, s.As)
+	}
+	return nil
 }
 
 // Since is the epoch from which on a pool, and what encloses it, is what it is.
 func (s *Snapshot) Since(pool string) uint64 { return s.pools[pool].since }
-
-// Knows reports whether a pool is in the snapshot, or was confirmed to be gone.
-func (s *Snapshot) Knows(pool string) bool {
-	if _, cached := s.pools[pool]; cached {
-		return true
-	}
-	_, confirmed := s.gone.Load(pool)
-	return confirmed
-}
 
 // Revisions are those that pools were last taken from, sorted; none of pools that do not
 // come from Git.
@@ -113,9 +128,6 @@ func (s *Snapshot) Revisions(pools []string) []string {
 	return slices.Compact(revisions)
 }
 
-// ConfirmGone takes note that the API server has no pool of a name.
-func (s *Snapshot) ConfirmGone(pool string) { s.gone.Store(pool, true) }
-
 // ChangedSince reports whether a pool that a node is in, or carries keys of, is another
 // one than when the node was observed.
 func (s *Snapshot) ChangedSince(o *Observation) bool {
@@ -129,12 +141,12 @@ func (s *Snapshot) ChangedSince(o *Observation) bool {
 // regrouped reports whether nodes may be in other pools than by an earlier snapshot:
 // pools have come or gone, or choose their members in another way.
 func (s *Snapshot) regrouped(before *Snapshot) bool {
-	if before == nil || len(s.pools) != len(before.pools) || len(s.held.Differences(before.held.Holds)) > 0 {
+	if before == nil || len(s.pools) != len(before.pools) {
 		return true
 	}
 	for name, is := range s.pools {
 		was, known := before.pools[name]
-		if !known || is.since > before.Epoch && !sameMembers(was.definition, is.definition) {
+		if !known || is.since > before.Epoch && !sameMembers(was.accepted, is.accepted) {
 			return true
 		}
 	}
@@ -144,7 +156,10 @@ func (s *Snapshot) regrouped(before *Snapshot) bool {
 // sameMembers reports whether two definitions of a pool choose the same nodes, the pools
 // around it left aside.
 func sameMembers(a, b *v1.NodePool) bool {
-	return a.UID == b.UID && a.Spec.Parent == b.Spec.Parent && plan.Releasing(a) == plan.Releasing(b) &&
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.UID == b.UID && a.Spec.Parent == b.Spec.Parent && a.DeletionTimestamp.IsZero() == b.DeletionTimestamp.IsZero() &&
 		slices.Equal(a.Spec.NodeNames, b.Spec.NodeNames) && equality.Semantic.DeepEqual(a.Spec.Selector, b.Spec.Selector)
 }
 
@@ -156,6 +171,8 @@ type poolVersion struct {
 	deleted    bool
 	// These annotations decide what becomes of nodes.
 	reconcile, requestedAt, approveRelease, approveRollout, resumeRollout, expediteRollout string
+	// number is under which revision the source has written the pool.
+	number string
 }
 
 func versionOf(pool client.Object) poolVersion {
@@ -165,6 +182,7 @@ func versionOf(pool client.Object) poolVersion {
 		deleted:     !pool.GetDeletionTimestamp().IsZero(),
 		reconcile:   annotations[v1.ReconcileAnnotation],
 		requestedAt: annotations[v1.RequestedAtAnnotation],
+		number:      annotations[v1.RevisionNumberAnnotation],
 
 		approveRelease: annotations[v1.ApproveReleaseAnnotation],
 		approveRollout: annotations[v1.ApproveRolloutAnnotation], resumeRollout: annotations[v1.ResumeRolloutAnnotation],
@@ -172,8 +190,18 @@ func versionOf(pool client.Object) poolVersion {
 	}
 }
 
-// SameDefinition reports whether two states of a pool are the same [Definition].
+// SameDefinition reports whether two states of a pool say the same.
 func SameDefinition(a, b client.Object) bool { return versionOf(a) == versionOf(b) }
+
+// sameAccepted reports whether nodes follow the same of two states of a pool, and the same waits
+// for an approval.
+func sameAccepted(numbers plan.Numbers, a, b *v1.NodePool) bool {
+	x, y := numbers.Accepted(a), numbers.Accepted(b)
+	if plan.IsBlocked(a) != plan.IsBlocked(b) || (x == nil) != (y == nil) {
+		return false
+	}
+	return x == nil || versionOf(x) == versionOf(y)
+}
 
 // lineOf is a pool and what encloses it. A parent that does not exist is in it by its
 // name alone; a cycle is gone round once.

@@ -18,8 +18,7 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// A world goes on in one goroutine: make test tries many without the race detector, and these
-// few with it.
+// A world goes on in one goroutine.
 var worlds = flag.Int("worlds", 100, "try so many worlds in which nodes take turns")
 
 // fleetWorld is a cluster with pools that overlap, a cache that is behind, and a leader
@@ -30,8 +29,7 @@ type fleetWorld struct {
 	now time.Time
 
 	pools []*v1.NodePool
-	// truth is what the API server has, and cache what the leader sees of it; ready is the
-	// condition of nodes.
+	// truth is what the API server has, cache what the leader sees of it, ready a condition.
 	truth, cache map[string]*plan.NodeState
 	ready        map[string]bool
 	names        []string
@@ -177,7 +175,11 @@ func (w *fleetWorld) changePools() {
 
 func (w *fleetWorld) follow() {
 	w.epoch++
-	w.snapshot = newSnapshot(w.pools, holds{}, w.epoch, w.snapshot)
+	for i, pool := range w.pools {
+		w.pools[i] = pool.DeepCopy()
+		w.pools[i].Status.Accepted = plan.AcceptedSpecOf(pool)
+	}
+	w.snapshot = newSnapshot(w.pools, nil, plan.Accept(w.pools, nil, nil, plan.AcceptFacts{}), time.Time{}, w.epoch, w.snapshot)
 }
 
 // start is a new leader: its cache may be behind from the beginning.

@@ -16,13 +16,9 @@ import (
 // ErrBehind says that what a pass has seen is not what the API server has.
 var ErrBehind = errors.New("the cache is behind")
 
-// ErrUnfinished says that a revision is written in part, and that nodes wait for
-// the rest.
-var ErrUnfinished = errors.New("the revision is not finished")
-
 // IsSoonOver reports whether a pass that ended so goes through a moment later.
 func IsSoonOver(err error) bool {
-	return apply.IsConflict(err) || errors.Is(err, ErrBehind) || errors.Is(err, ErrUnfinished)
+	return apply.IsConflict(err) || errors.Is(err, ErrBehind)
 }
 
 // WithBackoff runs a loop whose passes may have to wait.

@@ -8,8 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply"
@@ -118,38 +116,5 @@ func TestADeletedNodeIsForgottenWithTheCache(t *testing.T) {
 	}
 	if kept := s.r.Kept() + s.r.fleet.Kept()["nodes"]; kept > 0 {
 		t.Errorf("%d entries are kept of a node that is gone", kept)
-	}
-}
-
-// noPools is an API server that lists no pools, or answers an error.
-type noPools struct {
-	client.Reader
-	err error
-}
-
-func (n *noPools) List(context.Context, client.ObjectList, ...client.ListOption) error { return n.err }
-
-// That there is no list of pools says nothing of the node that is to be released.
-func TestANodeIsNotGoneBecauseThePoolsAre(t *testing.T) {
-	before := serverWith(t, everywhere("p", 0, "example.com/a"))
-	before.until("example.com/a")
-	s := serverWith(t)
-	node := s.node()
-	node.Labels, node.Annotations = before.node().Labels, before.node().Annotations
-	if err := s.Update(t.Context(), node); err != nil {
-		t.Fatal(err)
-	}
-	live := &noPools{s.r.live, apierrors.NewGenericServerResponse(404, "list", schema.GroupResource{Resource: "nodepools"}, "", "", 0, true)}
-	s.r.live = live
-	_, err := s.r.Reconcile(t.Context(), loop.RequestFor("n1"))
-	if last := s.r.fleet.Last("n1"); !apierrors.IsNotFound(err) || last == nil || !last.Failed || !strings.Contains(last.Problem, "is left as it is: ") {
-		t.Fatalf("it ends in %v, and is observed as %+v", err, last)
-	}
-	live.err = nil
-	if _, err := s.r.Reconcile(t.Context(), loop.RequestFor("n1")); err != nil {
-		t.Fatal(err)
-	}
-	if value, has := s.node().Labels["example.com/a"]; has {
-		t.Errorf("it is not released, and has the label %q", value)
 	}
 }

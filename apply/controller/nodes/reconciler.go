@@ -6,7 +6,6 @@ package nodes
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -216,7 +215,7 @@ func (r *Reconciler) pass(ctx context.Context, node *nodecache.Node, last bool) 
 // facts are what the plan has to know of a node besides what stands in the cluster.
 func (r *Reconciler) facts(node *nodecache.Node, pools *fleet.Snapshot) plan.NodeFacts {
 	facts := plan.NodeFacts{
-		Rollouts: pools.Rollouts, Backoff: r.repairs.backoff, Repairs: r.repairs.of(node.Name), Now: r.repairs.now(), Known: pools.Knows,
+		Rollouts: pools.Rollouts, Backoff: r.repairs.backoff, Repairs: r.repairs.of(node.Name), Now: r.repairs.now(),
 	}
 	facts.Turn, facts.Unready = r.fleet.Turn(node.Name, pools), !node.Ready
 	if facts.Refused = r.refusals.of(node.Name, node.UID, pools, facts.Now); len(facts.Refused) > 0 {
@@ -232,10 +231,6 @@ func (r *Reconciler) facts(node *nodecache.Node, pools *fleet.Snapshot) plan.Nod
 func (r *Reconciler) execute(ctx context.Context, node *plan.NodeState, pools *fleet.Snapshot, facts plan.NodeFacts, outcome plan.NodeOutcome, found *observed, last bool) error {
 	found.Conflicts = plan.NewDigest(outcome.Plan.Conflicts)
 	found.Contests = outcome.Admission.Held.Contests()
-	if err := r.confirmGone(ctx, pools, outcome.Unconfirmed); err != nil {
-		found.Recorded, found.Problem = outcome.CarriedBefore(), "is left as it is: "+apply.Brief(err)
-		return err
-	}
 	p := outcome.Admission.Plan
 	err := r.applier.Node(ctx, node, p)
 	if last && apply.IsConflict(err) {
@@ -313,25 +308,4 @@ func resultsOf(p *plan.NodePlan, contests []plan.Contest) map[string]fleet.Resul
 		results[pool] = fleet.Result{Released: true}
 	}
 	return results
-}
-
-// confirmGone makes sure of the pools that a plan releases and that the cache does not
-// have. A pool that is deleted in the ordinary way is in the cache until its nodes are
-// released. One that is not may have lost its finalizer; but it may also be that the
-// cache was filled by an API server that lags behind the one by which the record was
-// written, and then its nodes must keep what they have. So the API server is asked,
-// which answers from the newest state. (A pool that the cache has in an older state is
-// carried out as that, until the newer one arrives.)
-func (r *Reconciler) confirmGone(ctx context.Context, pools *fleet.Snapshot, names []string) error {
-	for _, name := range names {
-		var found v1.NodePoolList
-		if err := r.live.List(ctx, &found, client.MatchingFields{"metadata.name": name}); err != nil {
-			return fmt.Errorf("pool %q is not in the cache; is it gone: %w", name, err)
-		}
-		if len(found.Items) > 0 {
-			return fmt.Errorf("pool %q exists, and nothing of it is released: %w", name, loop.ErrBehind)
-		}
-		pools.ConfirmGone(name)
-	}
-	return nil
 }

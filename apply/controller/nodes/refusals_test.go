@@ -143,6 +143,7 @@ func everywhere(name string, priority int32, labels ...string) *v1.NodePool {
 	for _, label := range labels {
 		pool.Spec.Labels[label] = "v"
 	}
+	pool.Status.Accepted = plan.AcceptedSpecOf(pool)
 	return pool
 }
 

@@ -35,6 +35,7 @@ func TestHaltOfAnotherPoolOutlastsARestart(t *testing.T) {
 	boss.Spec.NodeNames, boss.Spec.Priority, boss.Spec.Rollout = []string{"*"}, 100, &v1.Rollout{MaxUnavailable: &one}
 	v1.SetNodePoolDefaults(boss)
 	boss.Status.Rollout = &v1.RolloutStatus{Halt: (&plan.Halt{Time: time.Now(), Changes: []string{"abcdef"}, Nodes: 1, Node: "a"}).Status()}
+	boss.Status.Accepted = plan.AcceptedSpecOf(boss)
 	c := &racing{pool: boss}
 	view := fleet.New(c, nodecache.Live(c))
 	pools, err := view.Snapshot(t.Context())

@@ -91,15 +91,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	} else if err != nil {
 		return reconcile.Result{}, err
 	}
-	if r.fleet.IsFrozen(pool.Name) {
-		return reconcile.Result{}, nil // unfreezing it leads here again
-	}
 	pools, err := r.fleet.Snapshot(ctx)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
 	if r.behind(pool) || !pools.IsMadeFrom(pool) {
 		return reconcile.Result{RequeueAfter: loop.RetryPeriod}, nil
+	}
+	switch {
+	case pools.Accepted.Accepts(pool.Name):
+		return reconcile.Result{}, r.accept(ctx, pool) // which leads here again
+	case pools.Drops(pool):
+		return reconcile.Result{}, r.applier.DropPool(ctx, pool)
 	}
 	outcome, err := r.outcome(ctx, pool, pools)
 	if err != nil {
@@ -120,6 +123,27 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{RequeueAfter: loop.RetryPeriod}, nil
 	}
 	return result, err
+}
+
+// accept writes that a pool is accepted as it is, if it is that still. From then on nodes
+// follow it, so that it needs the finalizer before.
+func (r *Reconciler) accept(ctx context.Context, pool *v1.NodePool) error {
+	if pool.DeletionTimestamp.IsZero() {
+		kept, err := loop.SetFinalizer(ctx, r.client, pool, v1.ReleaseFinalizer, controllerutil.AddFinalizer)
+		if err != nil {
+			return client.IgnoreNotFound(fmt.Errorf("finalizer of pool %q: %w", pool.Name, err))
+		}
+		pool = kept
+	}
+	changed := pool.DeepCopy()
+	changed.Status.Accepted = plan.AcceptedSpecOf(pool)
+	loop.Conditions{List: &changed.Status.Conditions, Generation: pool.Generation}.SetReleaseBlocked(nil)
+	patch := client.MergeFromWithOptions(pool, client.MergeFromWithOptimisticLock{})
+	if err := r.client.Status().Patch(ctx, changed, patch, client.FieldOwner(v1.FieldManager)); err != nil {
+		return client.IgnoreNotFound(fmt.Errorf("status of pool %q: %w", pool.Name, err))
+	}
+	r.written.set(pool.Name, changed.ResourceVersion)
+	return nil
 }
 
 // behind reports whether the cache has not seen the reconciler's own last write of the
@@ -143,7 +167,7 @@ func (r *Reconciler) outcome(ctx context.Context, pool *v1.NodePool, pools *flee
 	if err != nil {
 		return plan.PoolOutcome{}, err
 	}
-	return plan.PoolOutcomeOf(pool, pools.Expansion, live, facts), nil
+	return plan.PoolOutcomeOf(pool, pools.Accepted, pools.Expansion, live, facts), nil
 }
 
 // execute writes what an outcome says of the finalizer and the RuntimeClass of a pool.
@@ -223,7 +247,6 @@ func (r *Reconciler) report(ctx context.Context, pool *v1.NodePool, pools *fleet
 		r.resultEvents(pool, r.fleet.Results(pool.Name))
 	}
 	if settled && outcome.Releases(counts.Recorded) {
-		r.fleet.Released(pool.Name)
 		return reconcile.Result{}, client.IgnoreNotFound(r.setFinalizer(ctx, pool, controllerutil.RemoveFinalizer))
 	}
 	var result reconcile.Result
@@ -238,7 +261,7 @@ func (r *Reconciler) report(ctx context.Context, pool *v1.NodePool, pools *fleet
 	}
 	rollouts := r.turnsOf(pool, pools, counts)
 	return result, r.writeStatus(ctx, pool, poolFacts{
-		outcome: outcome, counts: counts, settled: settled, around: pools.Around(pool), failed: failed, rollouts: pools.Rollouts, rolloutFacts: rollouts,
+		outcome: outcome, counts: counts, settled: settled, accepted: pools.As(pool.Name), around: pools.Around(pool.Name), follows: pools.Follows(pool), failed: failed, rollouts: pools.Rollouts, rolloutFacts: rollouts,
 	})
 }
 

@@ -28,8 +28,11 @@ type poolFacts struct {
 	counts  fleet.Counts
 	// settled reports whether a pass over every node has ended since the pool changed.
 	settled bool
-	// around are the pools around it, as nodes follow them.
-	around []*v1.NodePool
+	// follows reports whether nodes follow all that the pool says; accepted is what they follow,
+	// and around are the pools around that.
+	follows  bool
+	accepted *v1.NodePool
+	around   []*v1.NodePool
 	// failed is what went wrong with the RuntimeClass.
 	failed   *failure
 	rollouts *plan.Rollouts
@@ -58,12 +61,12 @@ func poolStatus(pool *v1.NodePool, facts poolFacts) (v1.NodePoolStatus, troubles
 		status.RuntimeClassName = v1.RuntimeClassName(pool.Name)
 	}
 	status.Revision = pool.Annotations[v1.RevisionAnnotation]
+	if facts.follows && (status.Accepted == nil || status.Accepted.Generation != pool.Generation) {
+		status.Accepted = plan.AcceptedSpecOf(pool)
+	}
 	if facts.settled {
-		if facts.outcome.MembershipObserved() {
-			plan.ObserveMembership(&status, pool, facts.around)
-			if f := facts.counts; f.Waiting()+len(f.Evicting) == 0 && len(f.Problems) == f.Stuck {
-				facts.rollouts.Settle(&status, pool, facts.around)
-			}
+		if as, f := facts.accepted, facts.counts; as != nil && as.DeletionTimestamp.IsZero() && facts.outcome.Problem == nil && f.Waiting()+len(f.Evicting) == 0 && len(f.Problems) == f.Stuck {
+			facts.rollouts.Settle(&status, as, facts.around)
 		}
 		status.ObservedGeneration = pool.Generation
 		status.LastHandledReconcileAt = pool.Annotations[v1.RequestedAtAnnotation]
@@ -138,7 +141,9 @@ func summarize(pool *v1.NodePool, facts poolFacts) summary {
 	case plan.PoolStateReleasing:
 		return releasing(pool.Name, facts)
 	case plan.PoolStateFaulty:
-		return faulty(outcome.Problem)
+		return faulty(outcome)
+	case plan.PoolStatePending:
+		return pending(outcome.Pending)
 	default:
 		return active(pool, facts)
 	}
@@ -176,8 +181,6 @@ func active(pool *v1.NodePool, facts poolFacts) summary {
 		return summaryOf(reconciling, waitReason(facts), fmt.Sprintf("%s; %s", progress, describeWait(facts)))
 	case facts.outcome.ClassWait != nil:
 		return summaryOf(reconciling, v1.WaitingForWindowReason, fmt.Sprintf("%s; the RuntimeClass is replaced for its new handler later: %s", progress, sanitize.Line(facts.outcome.ClassWait.String())))
-	case facts.outcome.ClassHeld:
-		return summaryOf(ready, v1.SucceededReason, progress+"; the RuntimeClass stays as it is while a pool around this one is paused")
 	case f.Desired == 0:
 		return summaryOf(ready, v1.SucceededReason, "no node is in this pool")
 	default:
@@ -186,11 +189,20 @@ func active(pool *v1.NodePool, facts poolFacts) summary {
 }
 
 func paused(pool *v1.NodePool) summary {
-	what := "nothing is written for this pool"
+	what := "nodes follow the spec that was accepted before"
 	if !pool.DeletionTimestamp.IsZero() {
 		what = "the pool is to be deleted, and its nodes are released once the annotation is gone"
 	}
 	return summaryOf(idle, v1.PausedReason, fmt.Sprintf("annotation %s is %s: %s", v1.ReconcileAnnotation, v1.Disabled, what))
+}
+
+// pending says what a pool waits for to be accepted.
+func pending(p *plan.Pending) summary {
+	what := "it is accepted when what was written before it is"
+	if p != nil && p.Reason == plan.PendingRevision {
+		what = "the rest of its revision is still to be written"
+	}
+	return summaryOf(reconciling, v1.ProgressingReason, "nodes follow the spec that was accepted before: "+what)
 }
 
 // blocked says what waits for an approval.
@@ -203,16 +215,15 @@ func blocked(block *plan.ReleaseBlock) summary {
 }
 
 // faulty says why a pool cannot be carried out.
-func faulty(problem error) summary {
-	const stay = "; its nodes are left as they are"
-	parent, invalid, block := (*render.ParentError)(nil), (*field.Error)(nil), (*plan.ReleaseBlock)(nil)
+func faulty(outcome plan.PoolOutcome) summary {
+	problem, stay := outcome.Problem, "; its nodes are left as they are"
+	if outcome.Pending != nil {
+		stay = "; its nodes follow the spec that was accepted before"
+	}
+	parent, invalid := (*render.ParentError)(nil), (*field.Error)(nil)
 	switch {
 	case errors.As(problem, &parent):
 		return summaryOf(stalled, v1.ParentReason, apply.Brief(problem)+stay)
-	case errors.Is(problem, plan.ErrGathered):
-		return summaryOf(reconciling, v1.ProgressingReason, "a pool around it is being deleted"+stay)
-	case errors.As(problem, &block):
-		return summaryOf(stalled, v1.ReleaseBlockedReason, fmt.Sprintf("pool %q around it waits for an approval", block.Pool)+stay)
 	case errors.As(problem, &invalid):
 		return summaryOf(stalled, v1.InvalidReason, apply.Brief(problem)+stay)
 	default:

@@ -25,6 +25,7 @@ func TestStrandedPodsAreReportedAtTheEnd(t *testing.T) {
 	pool := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "gpu", UID: "gpu", Generation: 2}}
 	pool.Spec.NodeNames, pool.Spec.Labels = []string{"*"}, map[string]v1.LabelValue{"tier": "new"}
 	v1.SetNodePoolDefaults(pool)
+	pool.Status.Accepted = plan.AcceptedSpecOf(pool)
 	c := &racing{pool: pool}
 	view := fleet.New(c, nodecache.Live(c))
 	pools, err := view.Snapshot(t.Context())

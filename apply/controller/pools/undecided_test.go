@@ -87,6 +87,7 @@ func TestUndecidedRuntimeClassIsDecidedLater(t *testing.T) {
 		},
 	}
 	v1.SetNodePoolDefaults(pool)
+	pool.Status.Accepted = plan.AcceptedSpecOf(pool)
 	class := &nodev1.RuntimeClass{
 		ObjectMeta: metav1.ObjectMeta{Name: v1.RuntimeClassName("p"), UID: "c", OwnerReferences: []metav1.OwnerReference{plan.OwnerReference(pool)}},
 		Handler:    "runc", Scheduling: &nodev1.Scheduling{NodeSelector: map[string]string{v1.RoleLabel("p"): "", "example.com/k": "1"}},
@@ -95,12 +96,8 @@ func TestUndecidedRuntimeClassIsDecidedLater(t *testing.T) {
 		c := &racing{pool: pool.DeepCopy(), class: class}
 		view := fleet.New(c, nodecache.Live(c))
 		view.Expect("n")
-		if err := view.Freeze(t.Context(), "s", []string{"p"}); err != nil {
-			t.Fatal(err)
-		}
-		view.Unfreeze("s") // the pool has changed: the node is to be looked at
 		ends := func() {
-			view.Report("n", fleet.Observation{Epoch: 2, UID: types.UID("n"), FollowerState: plan.FollowerState{Ready: true}}, nil)
+			view.Report("n", fleet.Observation{Epoch: 1, UID: types.UID("n"), FollowerState: plan.FollowerState{Ready: true}}, nil)
 		}
 		if late {
 			c.onPatch = ends

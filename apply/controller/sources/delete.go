@@ -24,6 +24,13 @@ func (r *Reconciler) reconcileFinalizer(ctx context.Context, src *v1.NodePoolSou
 	case plan.FinalizerEnsured:
 		return r.setFinalizer(ctx, src, controllerutil.AddFinalizer)
 	case plan.FinalizerReleased:
+		if !controllerutil.ContainsFinalizer(src, v1.DeletePoolsFinalizer) {
+			return nil
+		}
+		live, err := loop.ListPools(ctx, r.client, client.UnsafeDisableDeepCopy)
+		if err != nil || len(plan.Behind(src, live)) > 0 {
+			return err
+		}
 		return r.setFinalizer(ctx, src, controllerutil.RemoveFinalizer)
 	default:
 		return nil
@@ -100,7 +107,7 @@ func (r *Reconciler) deletePools(ctx context.Context, src *v1.NodePoolSource, de
 	if len(deletion.Changes) == 0 {
 		return nil
 	}
-	if err := refused(r.writeRevision(ctx, src, &plan.PoolsPlan{Changes: deletion.Changes}, "")); err != nil {
+	if err := refused(r.writeRevision(ctx, src, &plan.PoolsPlan{Changes: deletion.Changes})); err != nil {
 		return err
 	}
 	log.FromContext(ctx).Info("deleted the pools of a source that is being deleted", "pools", len(deletion.Changes))

@@ -35,24 +35,28 @@ func (r *Reconciler) keepQueue(_ context.Context, queue loop.Queue) error {
 }
 
 // others are the other sources, as the last good revision of a source has to take them
-// into account.
-func (r *Reconciler) others(ctx context.Context, src *v1.NodePoolSource, state *fetchState) ([]plan.OtherSource, error) {
+// into account, and the numbers of all. That of the source is as its pass knows it, which may be
+// newer than the cache.
+func (r *Reconciler) others(ctx context.Context, src *v1.NodePoolSource, state *fetchState) ([]plan.OtherSource, plan.Numbers, error) {
 	var list v1.NodePoolSourceList
 	if err := r.client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("list sources: %w", err)
+		return nil, nil, fmt.Errorf("list sources: %w", err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	readings := make([]plan.Reading, 0, len(list.Items))
+	readings, sources := make([]plan.Reading, 0, len(list.Items)), []*v1.NodePoolSource{src}
 	for i := range list.Items {
 		other := &list.Items[i]
+		if other.UID != src.UID {
+			sources = append(sources, other)
+		}
 		if state := r.states[other.Name]; state != nil && state.source == other.UID {
 			readings = append(readings, state.reading(other))
 		} else {
 			readings = append(readings, plan.Reading{Source: other})
 		}
 	}
-	return plan.OtherSources(state.reading(src), readings, r.now()), nil
+	return plan.OtherSources(state.reading(src), readings, r.now()), plan.NumbersOf(sources), nil
 }
 
 // reading is what is known of a source, for the plans of others.

@@ -7,7 +7,6 @@ package sources
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -101,19 +100,12 @@ func (r *Reconciler) Start(ctx context.Context) error {
 // Reconcile takes one pass over one source: it polls the repository when that is due,
 // brings the NodePools to the last good revision, and reports how it went.
 //
-// A pass that ends in a conflict, or with a revision that is written in part, is
-// soon repeated, and until then nobody follows what it has written: see
-// [fleet.Fleet.Freeze].
-func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (result reconcile.Result, err error) {
-	if err := r.fleet.Resume(ctx); err != nil {
+// A pass that ends in a conflict, or with a revision that is written in part, is repeated. Nodes
+// follow the revision before until its number is written: see [Reconciler.writeRevision].
+func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	if err := r.fleet.CatchUp(ctx); err != nil {
 		return reconcile.Result{}, err
 	}
-	unfinished := false
-	defer func() {
-		if !unfinished && err == nil {
-			r.fleet.Unfreeze(request.Name)
-		}
-	}()
 	src := &v1.NodePoolSource{}
 	if err := r.client.Get(ctx, request.NamespacedName, src); apierrors.IsNotFound(err) {
 		r.forget(request.Name)
@@ -140,25 +132,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	state, waits, err := r.polled(ctx, src)
 	if err != nil || state == nil {
-		unfinished = true // it may be; the pass that follows knows
 		return reconcile.Result{}, err
 	}
 	facts := r.carryOut(ctx, src, state)
 	facts.hook = r.hookOf(ctx, src)
-	facts.partly = facts.failure != nil && r.fleet.HasFrozen(src.Name)
 	if loop.IsSoonOver(facts.failure) {
 		return reconcile.Result{}, facts.failure
 	}
-	unfinished = facts.unfinished(src, r.fleet.IsWriting(src.Name))
-	notWritten, refused := facts.failure, facts.isRefused()
 	if facts.failure == nil {
 		facts.failure = finalizerErr
 	}
 	if err := r.report(ctx, src, facts); err != nil {
 		return reconcile.Result{}, err
-	}
-	if unfinished && notWritten != nil && !refused {
-		return reconcile.Result{}, fmt.Errorf("source %q: %w: %w", src.Name, loop.ErrUnfinished, notWritten)
 	}
 	next := r.nextOf(src, state, facts)
 	if waits {
@@ -230,7 +215,7 @@ func (r *Reconciler) carryOut(ctx context.Context, src *v1.NodePoolSource, state
 		live[i] = live[i].DeepCopy()
 	}
 	revision := plan.RevisionOf(src, state.good, state.pools).Awaiting(wait)
-	if revision.Others, err = r.others(ctx, src, state); err != nil {
+	if revision.Others, revision.Numbers, err = r.others(ctx, src, state); err != nil {
 		facts.failure = err
 		return facts
 	}
@@ -243,7 +228,7 @@ func (r *Reconciler) carryOut(ctx context.Context, src *v1.NodePoolSource, state
 	facts.awaits(wait, outcome)
 	if facts.failure = refusalOf(outcome); facts.failure != nil {
 		if facts.window != nil {
-			if err := r.repair(ctx, src, state, live); err != nil {
+			if err := r.repair(ctx, src, state, live, revision.Numbers); err != nil {
 				facts.failure = err
 			}
 		}

@@ -22,7 +22,7 @@ type rest struct {
 // version changes: anything waits, is kept, or depends on other sources.
 func restOf(src *v1.NodePoolSource, live []*v1.NodePool, state *fetchState, outcome plan.RevisionOutcome) *rest {
 	p := outcome.Plan
-	if len(p.Changes) > 0 || p.Blocked != nil || len(outcome.Recreated) > 0 || p.OwnedAfter != len(state.pools) {
+	if p.Number > 0 || len(p.Changes) > 0 || p.Blocked != nil || len(outcome.Recreated) > 0 || p.OwnedAfter != len(state.pools) {
 		return nil
 	}
 	return &rest{plan: p, versions: versionsOf(src, live)}

@@ -7,15 +7,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
-	"github.com/nodepools/nodepools/apply/controller/fleet"
 	"github.com/nodepools/nodepools/apply/controller/loop"
 	"github.com/nodepools/nodepools/apply/plan"
 	"github.com/nodepools/nodepools/source"
@@ -65,32 +61,10 @@ type sourceFacts struct {
 	// that waits; nil where it is refused besides.
 	window  *plan.WindowWait
 	awaited *plan.PoolsPlan
-	// partly is true where this process has written a part of a revision, and nodes
-	// follow the pools from before it.
-	partly bool
 	// hook is the webhook of the source.
 	hook hook
 	// recreated are pools that have to be gone before they can be created again.
 	recreated []string
-}
-
-// unfinished reports whether a revision is written in part and may be written whole
-// by another pass. That the loops wait for one says so, too: the status may be an
-// older one.
-//
-// One that this process has written in part stays so where the API server refuses the
-// rest, for however long: its pools are frozen, and nodes do not follow a part of it.
-func (facts sourceFacts) unfinished(src *v1.NodePoolSource, waits bool) bool {
-	if facts.plan != nil {
-		return false
-	}
-	return facts.partly || (src.Status.ApplyingRevision != "" || waits) && !facts.isRefused()
-}
-
-// isRefused reports whether the failure is one that trying again does not mend.
-func (facts sourceFacts) isRefused() bool {
-	refused := (*refusal)(nil)
-	return errors.As(facts.failure, &refused)
 }
 
 // report writes the status when it has changed, and an event for a trouble that
@@ -141,26 +115,6 @@ func (r *Reconciler) writeStatus(ctx context.Context, src *v1.NodePoolSource, st
 
 func (r *Reconciler) event(src *v1.NodePoolSource, kind, reason, action, format string, args ...any) {
 	loop.Event(r.events, src, kind, reason, action, format, args...)
-}
-
-// reportPartial reports the sources of whose revision an earlier process has written a
-// part that nodes follow now. It implements [fleet.Deliver].
-func (r *Reconciler) reportPartial(ctx context.Context, changes fleet.Changes, _ loop.Queue) error {
-	for source := range changes {
-		revision := r.fleet.PartialRevision(source)
-		src := &v1.NodePoolSource{}
-		err := r.client.Get(ctx, types.NamespacedName{Name: source}, src)
-		switch {
-		case apierrors.IsNotFound(err), err == nil && revision == "": // it was deleted, or is written meanwhile
-			continue
-		case err != nil:
-			return err
-		}
-		message := fmt.Sprintf("an earlier process has written a part of %s, and the rest could not be written within %v: nodes follow that part until it is", revision, fleet.MaxUnfinishedWait)
-		log.FromContext(ctx).Info(message, "source", source)
-		r.event(src, corev1.EventTypeWarning, v1.PartialReason, "apply", "%s", message)
-	}
-	return nil
 }
 
 // sourceStatus says how far a source is followed. It is the same status for the

@@ -46,9 +46,6 @@ func describe(err error) string {
 // notTaken says why a revision is not taken, and which one holds meanwhile.
 func (facts sourceFacts) notTaken(err error) string {
 	text := fmt.Sprintf("%s; revision %s is not taken", describe(err), facts.revision)
-	if facts.partly {
-		return text + "; a part of it is written, and nodes follow the pools from before it until the rest is"
-	}
 	if facts.standing != "" && facts.standing != facts.revision {
 		text += fmt.Sprintf("; %s stays", facts.standing)
 	}

@@ -58,11 +58,13 @@ func (facts *sourceFacts) awaits(wait *plan.WindowWait, outcome plan.RevisionOut
 // repair puts back what was changed by hand in the pools of the revision that stands,
 // while a newer one waits. A process that was started meanwhile does not know its pools:
 // then they are left as they are, and nodes follow them, until the newer one is applied.
-func (r *Reconciler) repair(ctx context.Context, src *v1.NodePoolSource, state *fetchState, live []*v1.NodePool) error {
+func (r *Reconciler) repair(ctx context.Context, src *v1.NodePoolSource, state *fetchState, live []*v1.NodePool, numbers plan.Numbers) error {
 	if state.applied == "" || state.applied != src.Status.Revision {
 		return nil
 	}
-	outcome, err := plan.RevisionOutcomeOf(plan.RevisionOf(src, state.applied, state.appliedPools), live, r.nodes(ctx))
+	revision := plan.RevisionOf(src, state.applied, state.appliedPools)
+	revision.Numbers = numbers
+	outcome, err := plan.RevisionOutcomeOf(revision, live, r.nodes(ctx))
 	if err != nil || outcome.Refused != nil {
 		return err // what is refused is reported with the newer revision
 	}
@@ -70,8 +72,7 @@ func (r *Reconciler) repair(ctx context.Context, src *v1.NodePoolSource, state *
 	if len(repairs.Changes) == 0 {
 		return nil
 	}
-	// No revision is begun by that: the status says of none that it is being written.
-	if err := refused(r.writeRevision(ctx, src, repairs, "")); err != nil {
+	if err := refused(r.writeRevision(ctx, src, repairs)); err != nil {
 		return err
 	}
 	r.event(src, corev1.EventTypeNormal, "Repaired", "apply", "%s at %s, which stays until a window opens", describePools(repairs), state.applied)

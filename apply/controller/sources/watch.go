@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
-	"github.com/nodepools/nodepools/apply/controller/fleet"
 	"github.com/nodepools/nodepools/apply/controller/loop"
 )
 
@@ -33,7 +32,6 @@ func (r *Reconciler) AddTo(mgr manager.Manager) error {
 			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, loop.DeletionBegan, loop.FinalizersChanged))).
 		Watches(&v1.NodePool{}, r.poolEvents(), builder.WithPredicates(changedByHand)).
 		WatchesRawSource(source.Func(r.keepQueue)).
-		WatchesRawSource(r.fleet.Requests(fleet.Partial, 0, r.reportPartial)).
 		Complete(loop.WithBackoff(r))
 }
 

@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -35,7 +36,7 @@ func (r *Reconciler) write(ctx context.Context, src *v1.NodePoolSource, state *f
 			r.event(src, corev1.EventTypeNormal, v1.PruneApprovedReason, "prune", "%s", describeApproval(state.good, state.approved[before:]))
 		}
 	}
-	if err := refused(r.writeRevision(ctx, src, p, state.good)); err != nil {
+	if err := refused(r.writeRevision(ctx, src, p)); err != nil {
 		return err
 	}
 	log.FromContext(ctx).Info("applied revision", "revision", state.good, "changes", len(p.Changes))
@@ -43,35 +44,31 @@ func (r *Reconciler) write(ctx context.Context, src *v1.NodePoolSource, state *f
 	return nil
 }
 
-// writeRevision writes the pools of a revision. They are followed when the cache has all
-// of them. Where it has not, because somebody else was faster with some or the cache
-// is behind, the error is one of [apply.IsConflict], and they are followed after the
-// pass that finds them all: see [Reconciler.Reconcile]. The revision is empty when the
-// pools go with their source: all that they have put on nodes goes, in whatever order.
-func (r *Reconciler) writeRevision(ctx context.Context, src *v1.NodePoolSource, p *plan.PoolsPlan, revision string) error {
+// writeRevision writes the pools of a revision, and then its number, when the cache has all of
+// them: that is the moment at which nodes follow it, and all of it. Where the cache has not, because
+// somebody else was faster with some or it is behind, the error is one of [apply.IsConflict].
+func (r *Reconciler) writeRevision(ctx context.Context, src *v1.NodePoolSource, p *plan.PoolsPlan) error {
 	if err := r.applier.DryRunPools(ctx, p); err != nil {
 		return err
 	}
-	if len(p.Changes) > 1 {
-		if err := r.begin(ctx, src, revision); err != nil {
-			return err
-		}
-		if err := r.fleet.Freeze(ctx, src.Name, p.Names()); err != nil {
-			return err
-		}
-	}
 	versions, err := r.applier.WritePools(ctx, p)
-	if err != nil {
+	if err != nil || p.Number == 0 {
 		return err
-	}
-	if !r.fleet.IsWriting(src.Name) {
-		return nil
 	}
 	if err := awaitCache(ctx, func() (bool, error) { return r.hasCached(ctx, p, versions) }); err != nil {
 		return fmt.Errorf("source %q: %w", src.Name, err)
 	}
-	r.fleet.Unfreeze(src.Name)
-	return nil
+	// The number goes with the source: until the pools count without it, neither does.
+	if err := r.setFinalizer(ctx, src, controllerutil.AddFinalizer); err != nil {
+		return err
+	}
+	status := *src.Status.DeepCopy()
+	status.Number = p.Number
+	written, err := r.writeStatus(ctx, src, status)
+	if err == nil && !written {
+		return fmt.Errorf("source %q is gone: %w", src.Name, loop.ErrBehind)
+	}
+	return err
 }
 
 // cacheLag is how long a pass waits for the cache to have what it has written; far
@@ -95,23 +92,8 @@ func awaitCache(ctx context.Context, has func() (bool, error)) error {
 	}
 }
 
-// begin writes into the status that a revision is being written, for a process that
-// has to go on with it.
-func (r *Reconciler) begin(ctx context.Context, src *v1.NodePoolSource, revision string) error {
-	if revision == "" || revision == src.Status.ApplyingRevision {
-		return nil
-	}
-	status := *src.Status.DeepCopy()
-	status.ApplyingRevision = revision
-	written, err := r.writeStatus(ctx, src, status)
-	if err == nil && !written {
-		return fmt.Errorf("source %q is gone: %w", src.Name, loop.ErrBehind)
-	}
-	return err
-}
-
 // hasCached reports whether the cache has what was written: these versions of the pools,
-// or later ones, and no pool that was deleted.
+// or later ones.
 func (r *Reconciler) hasCached(ctx context.Context, p *plan.PoolsPlan, versions map[string]string) (bool, error) {
 	live, err := loop.ListPools(ctx, r.client, client.UnsafeDisableDeepCopy)
 	if err != nil {
@@ -122,17 +104,15 @@ func (r *Reconciler) hasCached(ctx context.Context, p *plan.PoolsPlan, versions 
 		cached[pool.Name] = pool
 	}
 	for _, change := range p.Changes {
-		pool, found := cached[change.Name]
-		if change.Action == plan.Delete {
-			if found && pool.UID == change.Live.UID && pool.DeletionTimestamp.IsZero() {
-				return false, nil
-			}
+		version, written := versions[change.Name]
+		if !written { // it is gone
 			continue
 		}
+		pool, found := cached[change.Name]
 		if !found {
 			return false, nil
 		}
-		order, err := resourceversion.CompareResourceVersion(pool.ResourceVersion, versions[change.Name])
+		order, err := resourceversion.CompareResourceVersion(pool.ResourceVersion, version)
 		if err != nil || order < 0 {
 			return false, err
 		}

@@ -84,7 +84,7 @@ type run struct {
 }
 
 func (r *run) all(ctx context.Context) error {
-	pools := r.difference.Expansion(r.before)
+	pools := r.difference.Expansion()
 	for _, write := range r.difference.Writes(r.before) {
 		about, err := r.ask(ctx, write, pools)
 		if err := r.record(about, err); err != nil {

@@ -58,7 +58,7 @@ type poolView struct {
 
 func newPoolView(cluster plan.Cluster) *poolView {
 	return &poolView{
-		expansion: plan.Expand(cluster.Pools, cluster.Nodes),
+		expansion: plan.Expand(cluster.Pools, cluster.Numbers),
 		live:      plan.ClassesOf(cluster.RuntimeClasses),
 		asks:      map[string]inventory.Scheduling{},
 	}

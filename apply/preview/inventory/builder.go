@@ -176,12 +176,13 @@ func (b *Builder) addWorkload(kind string, object metav1.Object, template *corev
 
 // Inventory returns everything that was added; taken is the time in RFC 3339.
 func (b *Builder) Inventory(taken string) *Inventory {
+	sources := values(b.sources)
 	inv := &Inventory{
 		Taken: taken,
 		Cluster: plan.Cluster{
-			Pools: values(b.pools), RuntimeClasses: values(b.classes), Nodes: values(b.nodes), Unready: map[string]bool{},
+			Pools: values(b.pools), RuntimeClasses: values(b.classes), Nodes: values(b.nodes), Unready: map[string]bool{}, Numbers: plan.NumbersOf(sources),
 		},
-		Sources:   values(b.sources),
+		Sources:   sources,
 		Pods:      make([]Pod, 0, len(b.pods)),
 		Workloads: values(b.workloads),
 		Budgets:   values(b.budgets),

@@ -75,7 +75,7 @@ func secretReview(t *testing.T, before plan.Cluster, long, short string) (*revie
 	t.Helper()
 	pools := secretPools(long, short)
 	difference, err := plan.Diff(plan.Revision{
-		Source: "team", SourceUID: "uid-of-team", Name: "main@sha1:new", Pools: pools, Prune: plan.PrunePolicy{Enabled: true, Limit: intstr.FromInt32(1)},
+		Source: "team", SourceUID: "uid-of-team", Name: "main@sha1:new", Pools: pools, Release: plan.ReleasePolicy{Approval: "main@sha1:new"}, Prune: plan.PrunePolicy{Enabled: true, Limit: intstr.FromInt32(1)},
 	}, before)
 	if err != nil {
 		t.Fatal(err)

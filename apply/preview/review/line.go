@@ -86,7 +86,7 @@ func (o Object) Place() string {
 }
 
 // bookkeeping are the annotations that the controller alone writes on a pool.
-var bookkeeping = []string{v1.RevisionAnnotation, v1.SourceUIDAnnotation, v1.LayersAnnotation, v1.ApproveReleaseAnnotation}
+var bookkeeping = []string{v1.RevisionAnnotation, v1.SourceUIDAnnotation, v1.LayersAnnotation, v1.RevisionNumberAnnotation}
 
 // written returns an object as YAML, and nothing for nil.
 func (o Object) written(object map[string]any) []byte {

@@ -157,7 +157,7 @@ func TestLines(t *testing.T) {
 			"kind": "NodePool",
 			"metadata": map[string]any{
 				"name": "a", "finalizers": []any{"x"}, "ownerReferences": []any{map[string]any{"name": "x"}},
-				"annotations": map[string]any{"nodes.lailin.xyz/revision": label, "nodes.lailin.xyz/approveRelease": "sha256:" + label, "nodes.lailin.xyz/file": "a.yaml"},
+				"annotations": map[string]any{"nodes.lailin.xyz/revision": label, "nodes.lailin.xyz/revisionNumber": "sha256:" + label, "nodes.lailin.xyz/file": "a.yaml"},
 			},
 			"spec": map[string]any{"handler": "runc", "labels": map[string]any{"tier": label}},
 		}

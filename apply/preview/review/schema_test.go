@@ -108,7 +108,7 @@ func wholeInput(t *testing.T) Input {
 		definition("b", v1.NodePoolSpec{NodeNames: []string{"n*"}, Labels: label("iron")}),
 		definition("c", v1.NodePoolSpec{Parent: "infeasible"}),
 	}
-	difference, err := plan.Diff(plan.Revision{Source: "s", SourceUID: "uid-of-s", Name: "main@sha1:0", Pools: files}, before)
+	difference, err := plan.Diff(plan.Revision{Source: "s", SourceUID: "uid-of-s", Name: "main@sha1:0", Pools: files, Release: plan.ReleasePolicy{Approval: "main@sha1:0"}}, before)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,23 +4,20 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/util/intstr"
-
-	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
 // ReleaseBlock says which releases of nodes wait for an approval.
 type ReleaseBlock struct {
 	// Pool is the NodePool that is held; empty where a revision is.
 	Pool string
-	// Losses exceed the limit, sorted by pool. There are none of a pool that was
-	// blocked before, and that is within the limit by now.
+	// Losses exceed the limit, sorted by pool. There are none of a pool that was held before:
+	// then noted is the reason in its status.
 	Losses []Loss
-	// Limit is what spec.releaseLimit says, or the default.
+	noted  string
+	// Limit says what is allowed.
 	Limit string
-	// Approval is the value of the annotation that approves what is held; empty where none
-	// does, and for a revision, which names itself.
+	// Approval is the generation that an approval has to name; empty for a revision, which
+	// names itself.
 	Approval string
 	// Remedy says what to do.
 	Remedy string
@@ -35,10 +32,8 @@ const (
 	LossLeave LossKind = "leave"
 	// LossDelete: the pool would be deleted.
 	LossDelete LossKind = "delete"
-	// LossGone: the pool is gone, and has not released its nodes.
-	LossGone LossKind = "gone"
-	// LossEvict: nodes would get a NoExecute taint, which evicts their pods, if the pool has
-	// its way there.
+	// LossEvict: nodes would get a NoExecute taint, which evicts their pods, or another value
+	// of one.
 	LossEvict LossKind = "evict"
 )
 
@@ -54,6 +49,8 @@ type Loss struct {
 	Count int `json:"count"`
 	// Of is what a percentage is of: the nodes of the pool, or all.
 	Of int `json:"of"`
+	// Empties reports that no node would be left in the pool.
+	Empties bool `json:"empties,omitempty"`
 }
 
 // maxLossNodes is how many nodes a loss names.
@@ -86,20 +83,21 @@ func (l Loss) String() string {
 	if more := l.Count - len(l.Nodes); more > 0 {
 		names += fmt.Sprintf(" and %d more", more)
 	}
-	others, wants := "", "wants"
+	others := ""
 	if l.Others {
-		others, wants = " and others", "want"
+		others = " and others"
 	}
 	switch l.Kind {
-	case LossGone:
-		return fmt.Sprintf("%d of the %d nodes that carry anything of a pool carry what it has put there (%s)", l.Count, l.Of, names)
 	case LossDelete:
 		return fmt.Sprintf("the deletion of pool %q%s would release %d of the %d nodes that carry anything of a pool (%s)", l.Pool, others, l.Count, l.Of, names)
 	case LossEvict:
-		return fmt.Sprintf("pool %q%s %s a NoExecute taint on %d of all %d nodes, which do not have it (%s)", l.Pool, others, wants, l.Count, l.Of, names)
-	default:
-		return fmt.Sprintf("%d of %d nodes would leave pool %q (%s)", l.Count, l.Of, l.Pool, names)
+		return fmt.Sprintf("pool %q%s would put a NoExecute taint on %d of all %d nodes (%s)", l.Pool, others, l.Count, l.Of, names)
 	}
+	text := fmt.Sprintf("%d of %d nodes would leave pool %q (%s)", l.Count, l.Of, l.Pool, names)
+	if l.Empties {
+		text += ", and none would be left"
+	}
+	return text
 }
 
 func (b *ReleaseBlock) Error() string { return b.Reason() + "; " + b.Remedy }
@@ -110,8 +108,8 @@ func (b *ReleaseBlock) Reason() string {
 	if b.Pool != "" {
 		held = fmt.Sprintf("pool %q is held", b.Pool)
 	}
-	if len(b.Losses) == 0 {
-		return held + ": it was blocked by the limit on releases, and nobody has approved it"
+	if b.noted != "" {
+		return b.noted
 	}
 	texts := make([]string, 0, maxLosses)
 	for _, loss := range b.Named() {
@@ -128,16 +126,3 @@ func (b *ReleaseBlock) Named() []Loss { return b.Losses[:min(len(b.Losses), maxL
 
 // maxLosses is how many losses a reason names.
 const maxLosses = 5
-
-// exceedsReleaseLimit reports whether a number of nodes is too many. Few nodes are
-// never limited. A limit that cannot be read lets nothing through.
-func exceedsReleaseLimit(limit intstr.IntOrString, count, of int) bool {
-	if count == 0 || of < v1.MinReleaseLimited {
-		return false
-	}
-	most, err := intstr.GetScaledValueFromIntOrPercent(&limit, of, true)
-	return err != nil || count > most
-}
-
-// leavesAlone reports whether no pool can take anything off a node: it is paused.
-func leavesAlone(node *NodeState) bool { return v1.IsDisabled(node, v1.ReconcileAnnotation) }
