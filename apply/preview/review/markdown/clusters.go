@@ -11,9 +11,9 @@ import (
 
 // WriteClusters writes the reviews of several clusters as one comment, which is never
 // longer than Options.MaxBytes: a table of all clusters, and a section for each. Where
-// not all fits, the details of the longest sections give way first, then the sections of
-// the least affected clusters, and then their rows in the table. It is an error when not
-// even the summary fits; the error says how many bytes it needs.
+// not all fits, details give way first, then the sections of the least affected
+// clusters, and then their rows in the table. It is an error when not even the summary
+// fits; the error says how many bytes it needs.
 func WriteClusters(w io.Writer, r *review.Reviews, o Options) error {
 	if err := o.complete(); err != nil {
 		return err
@@ -107,46 +107,64 @@ func sectionOf(c review.Cluster, o Options) clusterSection {
 	return s
 }
 
-// fit writes as much as fits.
+// fit writes as much as fits: the table, and then the sections, the worst cluster first.
+// Each of them has at least its summary, and an equal share of the room that is left.
 func (c *clusters) fit(maxBytes int) (string, error) {
-	if least := len(c.beginning(0, 0)); least > maxBytes {
+	text, rows, shown := c.write(math.MaxInt)
+	if len(text) <= maxBytes {
+		return text, nil
+	}
+	least := len(c.beginning(0)) + len(c.notice(0, 0))
+	if least > maxBytes {
 		return "", fmt.Errorf("a comment of %s does not hold the summary, which takes %s\nraise --max-bytes to %d or more",
 			count(maxBytes, "byte", "bytes"), thousands(least), least)
 	}
-	rows, sections := 0, 0
-	raise(&rows, len(c.table.rows), func() bool { return len(c.beginning(rows, 0)) <= maxBytes })
-	if rows == len(c.table.rows) {
-		raise(&sections, len(c.sections), func() bool {
-			length := len(c.beginning(rows, sections))
-			for _, section := range c.sections[:sections] {
-				length += len(section.frame()) + section.least()
-			}
-			return length <= maxBytes
-		})
-	}
-	comment := c.beginning(rows, sections)
-	shown := c.sections[:sections]
-	left := maxBytes - len(comment)
-	for _, section := range shown {
-		left -= len(section.frame())
-	}
-	for i, share := range shares(shown, left) {
-		text, err := shown[i].fit(share)
-		if err != nil {
-			return "", fmt.Errorf("cluster %d of %d: %w: this is a bug of nodepools", i+1, len(shown), err)
-		}
-		comment += shown[i].frame() + text
-	}
-	return comment, nil
+	text, rows, shown = c.write(maxBytes - least)
+	beginning := c.beginning(0)
+	return beginning + c.notice(rows, shown) + strings.TrimPrefix(text, beginning), nil
 }
 
-// beginning writes all before the sections: so many rows of the table, and what is
-// omitted where that many sections follow.
-func (c *clusters) beginning(rows, sections int) string {
-	p := &page{max: math.MaxInt}
-	for _, paragraph := range c.head {
-		p.block(paragraph)
+// write writes the beginning, and of the rest what fits into a number of bytes. It
+// returns how many rows and sections it has written.
+func (c *clusters) write(room int) (text string, rows, sections int) {
+	for _, row := range c.table.rows {
+		if room -= len(row) + 1; room < len(c.table.table)+2 {
+			break
+		}
+		rows++
 	}
+	text = c.beginning(rows)
+	if room -= len(c.table.table) + 2; rows < len(c.table.rows) {
+		return text, rows, 0
+	}
+	for i, section := range c.sections {
+		room -= len(section.frame())
+		least := section.least()
+		if least > room {
+			break
+		}
+		part, err := section.fit(max(least, room/(len(c.sections)-i)))
+		if err != nil {
+			break // never: it has what it needs
+		}
+		text += section.frame() + part
+		room -= len(part)
+		sections++
+	}
+	return text, rows, sections
+}
+
+// beginning writes all before the sections, with so many rows of the table.
+func (c *clusters) beginning(rows int) string {
+	text := strings.Join(c.head, "\n\n") + "\n"
+	if rows > 0 {
+		text += block(c.table.table + "\n" + strings.Join(c.table.rows[:rows], "\n"))
+	}
+	return text
+}
+
+// notice returns what is left out where there are so many rows and sections.
+func (c *clusters) notice(rows, sections int) string {
 	var missing []string
 	if n := len(c.sections) - sections; n > 0 {
 		missing = append(missing, "the "+count(n, "section of a cluster", "sections of clusters"))
@@ -154,45 +172,11 @@ func (c *clusters) beginning(rows, sections int) string {
 	if n := len(c.table.rows) - rows; n > 0 {
 		missing = append(missing, count(n, "cluster", "clusters"))
 	}
-	if len(missing) > 0 {
-		p.block(fmt.Sprintf("**Cut to fit:** … %s left out; to see all, run: %s", strings.Join(missing, ", "), code(c.command)))
+	if len(missing) == 0 {
+		return ""
 	}
-	if rows > 0 {
-		p.block(c.table.table + "\n" + strings.Join(c.table.rows[:rows], "\n"))
-	}
-	return p.String()
+	return block("**Cut to fit:** … left out: " + strings.Join(missing, ", ") + "; to see all, run: " + code(c.command))
 }
 
 // frame is what comes before a section.
 func (s clusterSection) frame() string { return "\n" + s.title + "\n\n" }
-
-// least is the length of the section without anything that can be cut.
-func (s clusterSection) least() int {
-	text, _ := s.write(limits{}, math.MaxInt)
-	return len(text)
-}
-
-// shares divides bytes among sections, each of which gets at least what it needs: all
-// have the same share of what is left then, so that the longest is cut first.
-func shares(sections []clusterSection, bytes int) []int {
-	shares, wanted := make([]int, len(sections)), make([]int, len(sections))
-	for i, section := range sections {
-		all, _ := section.write(unlimited(), math.MaxInt)
-		shares[i] = section.least()
-		wanted[i] = max(0, len(all)-shares[i])
-		bytes -= shares[i]
-	}
-	// The share with which all that is wanted, and no more than that of each, fits.
-	share, most := 0, bytes
-	raise(&share, most, func() bool {
-		sum := 0
-		for _, want := range wanted {
-			sum += min(want, share)
-		}
-		return sum <= bytes
-	})
-	for i, want := range wanted {
-		shares[i] += min(want, share)
-	}
-	return shares
-}

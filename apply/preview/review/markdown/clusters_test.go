@@ -51,7 +51,7 @@ func TestFitOfClusters(t *testing.T) {
 	if err != nil || strings.Contains(all, "Cut to fit") {
 		t.Fatalf("all of it is not all: %v", err)
 	}
-	least := len(c.beginning(0, 0))
+	least := len(c.beginning(0)) + len(c.notice(0, 0))
 	seen := map[string]bool{}
 	var sizes []int
 	for size := least; size < len(all); size += 1 + size/step {
@@ -95,23 +95,6 @@ func TestFitOfClusters(t *testing.T) {
 	}
 	if _, err := c.fit(least - 1); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("--max-bytes to %d ", least)) {
 		t.Errorf("the error does not say that it takes %d: %v", least, err)
-	}
-}
-
-// TestShares: the longest is cut first, and nothing is left unused.
-func TestShares(t *testing.T) {
-	var sections []clusterSection
-	for _, pools := range []int{1, 40, 2, 40} {
-		sections = append(sections, clusterSection{document: newDocument(reviews.Big(pools), Options{Command: "c"})})
-	}
-	whole := func(i int) int { text, _ := sections[i].write(unlimited(), math.MaxInt); return len(text) }
-	bytes := whole(0) + whole(2) + whole(1)
-	got := shares(sections, bytes)
-	if got[0] < whole(0) || got[2] < whole(2) || got[1] >= whole(1) || got[1] != got[3] {
-		t.Errorf("of %d bytes %v, and whole are %d, %d, %d", bytes, got, whole(0), whole(1), whole(2))
-	}
-	if sum := got[0] + got[1] + got[2] + got[3]; sum > bytes || sum < bytes-len(got) {
-		t.Errorf("%d of %d bytes are given", sum, bytes)
 	}
 }
 

@@ -1,9 +1,19 @@
 package markdown
 
 import (
+	"fmt"
+	"math"
 	"strings"
 
 	"github.com/nodepools/nodepools/apply/preview/review"
+)
+
+// Bounds of what one part of a comment lists.
+const (
+	mostRows  = 50  // of a table or a list
+	mostLines = 200 // of a fold
+	// fewItems is how many pools without their details are listed unfolded.
+	fewItems = 50
 )
 
 // document is a comment before it is fitted into its limit.
@@ -25,7 +35,7 @@ type section struct {
 	rows  []string
 	// one and more name what a row is, in the singular and the plural.
 	one, more string
-	// fold has the details of the rows; it is omitted where none of its lines fits.
+	// fold has the details of the rows; nil for none.
 	fold *fold
 }
 
@@ -68,179 +78,182 @@ func newDocument(r *review.Review, o Options) *document {
 	return d
 }
 
-// folds returns all folds, in their order.
-func (d *document) folds() []fold {
-	var folds []fold
-	for _, section := range d.impact {
-		if section.fold != nil {
-			folds = append(folds, *section.fold)
+// left is what a comment leaves out.
+type left struct {
+	sections []string
+	// pools are not named, and details are those of pools and of sections.
+	pools, details int
+}
+
+// notice returns what is left out, and how to see it.
+func (d *document) notice(l left) string {
+	parts := l.sections
+	if l.pools > 0 {
+		parts = append(parts, count(l.pools, "pool", "pools"))
+	}
+	if l.details > 0 {
+		parts = append(parts, "the details of "+count(l.details, "pool or section", "pools or sections"))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return block("**Cut to fit:** … left out: " + strings.Join(parts, ", ") + "; to see all, run: " + code(d.command))
+}
+
+// least is the length of a comment that leaves out all that it may.
+func (d *document) least() int {
+	var all left
+	for _, section := range append(d.impact[:len(d.impact):len(d.impact)], d.lists...) {
+		all.sections = append(all.sections, section.title)
+	}
+	all.pools, all.details = len(d.pools), len(d.pools)+len(d.impact)
+	return len(d.beginning()) + len(d.notice(all))
+}
+
+func (d *document) beginning() string { return strings.Join(d.head, "\n\n") + "\n" }
+
+// fit writes the document in at most as many bytes. What does not fit is left out as a
+// whole: first the details of pools, the last pool first, then those of the sections,
+// then the names of pools, the lists, and the impact.
+func (d *document) fit(maxBytes int) (string, error) {
+	if text, left := d.write(math.MaxInt); len(text) <= maxBytes && d.notice(left) == "" {
+		return text, nil
+	}
+	least := d.least()
+	if least > maxBytes {
+		return "", fmt.Errorf("a comment of %s does not hold the summary, which takes %s\nraise --max-bytes to %d or more",
+			count(maxBytes, "byte", "bytes"), thousands(least), least)
+	}
+	text, left := d.write(maxBytes - least)
+	return d.beginning() + d.notice(left) + strings.TrimPrefix(text, d.beginning()), nil
+}
+
+// write writes the beginning, and of the rest what fits into a number of bytes.
+func (d *document) write(room int) (string, left) {
+	var l left
+	take := func(text string) bool {
+		if len(text) > room {
+			return false
+		}
+		room -= len(text)
+		return true
+	}
+	takeSections := func(all []section) []string {
+		texts := make([]string, len(all))
+		for i, section := range all {
+			if text := section.String(); take(text) {
+				texts[i] = text
+			} else {
+				l.sections = append(l.sections, section.title)
+			}
+		}
+		return texts
+	}
+	impact, lists := takeSections(d.impact), takeSections(d.lists)
+	named, opened := 0, 0
+	if take(poolsFrame) {
+		for named < len(d.pools) && take(item(d.pools[named].markdown)) {
+			named++
 		}
 	}
-	return append(folds, d.pools...)
-}
-
-// most returns the limits with which nothing is omitted.
-func (d *document) most() limits {
-	most := limits{pools: len(d.pools), folds: len(d.folds())}
-	for _, section := range d.impact {
-		most.rows = max(most.rows, len(section.rows))
-	}
-	for _, section := range d.lists {
-		most.entries = max(most.entries, len(section.rows))
-	}
-	for _, fold := range d.folds() {
-		most.lines = max(most.lines, fold.lines())
-	}
-	return most
-}
-
-// leftOut counts what limits omit.
-func (d *document) leftOut(l limits) left {
-	left := left{pools: max(0, len(d.pools)-l.pools)}
-	for _, section := range d.impact {
-		left.entries += max(0, len(section.rows)-l.rows)
-	}
-	for _, section := range d.lists {
-		left.entries += max(0, len(section.rows)-l.entries)
-	}
-	hidden := len(d.folds()) - len(d.pools) // those of the impact come first
-	for i, fold := range d.folds() {
-		if shown := i < l.folds && i-hidden < l.pools; shown {
-			left.lines += max(0, fold.lines()-l.lines)
-		} else {
-			left.lines += fold.lines()
-		}
-	}
-	return left
-}
-
-// write writes what the limits allow, and reports whether it fits. It may stop
-// writing when it does not.
-func (d *document) write(l limits, maxBytes int) (string, bool) {
-	p := &page{max: maxBytes}
-	for _, paragraph := range d.head {
-		p.block(paragraph)
-	}
-	p.block(d.leftOut(l).notice(d.command))
-	folds := l.folds
-	for _, section := range d.impact {
-		p.section(section, l.rows)
-		if section.fold == nil {
+	for i, section := range d.impact {
+		if section.fold == nil || impact[i] == "" {
 			continue
 		}
-		if folds > 0 {
-			p.fold(*section.fold, l.lines)
+		if text := section.fold.String(); take(text) {
+			impact[i] += text
+		} else {
+			l.details++
 		}
-		folds--
 	}
-	p.pools(d.pools, l, folds)
-	for _, section := range d.lists {
-		p.section(section, l.entries)
+	for opened < named && take(d.pools[opened].String()) {
+		opened++
 	}
-	return p.String(), p.Len() <= maxBytes
+	l.pools = len(d.pools) - named
+	l.details += named - opened
+	return d.beginning() + strings.Join(impact, "") + writePools(d.pools[:opened], d.pools[opened:named]) + strings.Join(lists, ""), l
 }
 
-// page is the text of a document, up to about its limit.
-type page struct {
-	strings.Builder
-	max int
-	// list is true within a list, whose items have no empty line between them.
-	list bool
+// poolsFrame is what surrounds pools at most.
+const poolsFrame = "\n#### Pools\n\n<details>\n<summary>1,000,000 pools without their details</summary>\n\n\n</details>\n"
+
+// writePools writes pools with their details, and others without.
+func writePools(opened, closed []fold) string {
+	if len(opened)+len(closed) == 0 {
+		return ""
+	}
+	text := block("#### Pools")
+	var items string
+	for _, fold := range opened {
+		if len(fold.parts) == 0 {
+			items += item(fold.markdown)
+			continue
+		}
+		text += list(items) + fold.String()
+		items = ""
+	}
+	text += list(items)
+	items = ""
+	for _, fold := range closed {
+		items += item(fold.markdown)
+	}
+	if len(closed) <= fewItems {
+		return text + list(items)
+	}
+	return text + block("<details>\n<summary>"+count(len(closed), "pool", "pools")+" without their details</summary>") + list(items) + block("</details>")
 }
 
-// block writes a paragraph, a table, or another element between empty lines. An
-// empty one is not written.
-func (p *page) block(text string) {
-	if text == "" || p.Len() > p.max {
-		return
+// block is a paragraph, a table, or another element between empty lines; an empty one is
+// nothing.
+func block(text string) string {
+	if text == "" {
+		return ""
 	}
-	if p.Len() > 0 {
-		p.WriteString("\n")
-	}
-	p.WriteString(text)
-	p.WriteString("\n")
-	p.list = false
+	return "\n" + text + "\n"
 }
 
-// item writes an item of a list.
-func (p *page) item(text string) {
-	if p.Len() > p.max {
-		return
+func item(text string) string { return "- " + text + "\n" }
+
+// list is a list of items.
+func list(items string) string {
+	if items == "" {
+		return ""
 	}
-	if !p.list {
-		p.WriteString("\n")
-	}
-	p.WriteString("- " + text + "\n")
-	p.list = true
+	return "\n" + items
 }
 
-func (p *page) section(s section, rows int) {
-	if rows < 1 || len(s.rows) == 0 {
-		return
-	}
-	p.block("#### " + s.title)
-	p.block(s.intro)
-	shown := s.rows[:min(rows, len(s.rows))]
+func (s section) String() string {
+	text := block("#### "+s.title) + block(s.intro)
+	shown := s.rows[:min(mostRows, len(s.rows))]
 	if s.table != "" {
-		p.block(s.table + "\n" + strings.Join(shown, "\n"))
+		text += block(s.table + "\n" + strings.Join(shown, "\n"))
 	} else {
-		for _, row := range shown {
-			p.item(row)
-		}
+		text += list(item(strings.Join(shown, "\n- ")))
 	}
 	if more := len(s.rows) - len(shown); more > 0 {
-		p.block("… " + count(more, "more "+s.one, "more "+s.more))
+		text += block("… " + count(more, "more "+s.one, "more "+s.more))
 	}
+	return text
 }
 
-// pools writes as many as the limits allow, of which so many are folds.
-func (p *page) pools(all []fold, l limits, folds int) {
-	shown := all[:min(l.pools, len(all))]
-	if len(shown) == 0 {
-		return
-	}
-	p.block("#### Pools")
-	opened := min(max(folds, 0), len(shown))
-	for _, fold := range shown[:opened] {
-		if len(fold.parts) > 0 {
-			p.fold(fold, l.lines)
-		} else {
-			p.item(fold.markdown)
-		}
-	}
-	closed := shown[opened:]
-	if len(closed) > fewRows {
-		p.block("<details>\n<summary>" + count(len(closed), "pool", "pools") + " without their details</summary>")
-	}
-	for _, fold := range closed {
-		p.item(fold.markdown)
-	}
-	if len(closed) > fewRows {
-		p.block("</details>")
-	}
-	if more := len(all) - len(shown); more > 0 {
-		p.block("… " + count(more, "more pool", "more pools"))
-	}
-}
-
-// fold writes a fold. Its Markdown is between empty lines, and its title has
-// none: otherwise neither would be parsed as such.
-func (p *page) fold(f fold, lines int) {
-	p.block("<details>\n<summary>" + f.html + "</summary>")
-	written := 0
+// String writes a fold. Its Markdown is between empty lines, and its title has none:
+// otherwise neither would be parsed as such.
+func (f fold) String() string {
+	text := block("<details>\n<summary>" + f.html + "</summary>")
+	room := mostLines
 	for _, part := range f.parts {
-		shown := part.lines[:min(lines-written, len(part.lines))]
+		shown := part.lines[:min(room, len(part.lines))]
 		if len(shown) == 0 && len(part.lines) > 0 {
 			break
 		}
-		p.block(part.title)
+		text += block(part.title)
 		if len(shown) > 0 {
-			p.block(fence(shown))
+			text += block(fence(shown))
 		}
-		written += len(shown)
+		room -= len(shown)
 	}
-	if more := f.lines() - written; more > 0 {
-		p.block("… " + count(more, "more line", "more lines"))
+	if more := f.lines() - (mostLines - room); more > 0 {
+		text += block("… " + count(more, "more line", "more lines"))
 	}
-	p.block("</details>")
+	return text + block("</details>")
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,43 +14,7 @@ import (
 	"github.com/nodepools/nodepools/testdata/reviews"
 )
 
-var leftOut = regexp.MustCompile(`([0-9,]+) (pool|entr|line)`)
-
-// counted is what the comment itself says is left out, and it says so once.
-func counted(t *testing.T, comment string) left {
-	t.Helper()
-	var l left
-	_, notice, cut := strings.Cut(comment, "**Cut to fit:**")
-	notice, _, _ = strings.Cut(notice, "\n")
-	for _, part := range leftOut.FindAllStringSubmatch(notice, -1) {
-		n, err := strconv.Atoi(strings.ReplaceAll(part[1], ",", ""))
-		if err != nil || n == 0 {
-			t.Errorf("the notice says %q", notice)
-		}
-		*map[string]*int{"pool": &l.pools, "entr": &l.entries, "line": &l.lines}[part[2]] = n
-	}
-	if cut != (l != left{}) {
-		t.Errorf("the notice says nothing: %q", notice)
-	}
-	return l
-}
-
-// shown counts what a comment has of what may be left out.
-func countShown(comment string) left {
-	shown := left{lines: len(fences(comment))}
-	for line := range strings.Lines(comment) {
-		switch {
-		case strings.HasPrefix(line, "- Pool ") || strings.HasPrefix(line, "<summary>Pool "):
-			shown.pools++
-		case strings.HasPrefix(line, "- ") && !strings.HasPrefix(line, "- node-"), strings.HasPrefix(line, "| ") && strings.Contains(line, "`"):
-			shown.entries++
-		}
-	}
-	return shown
-}
-
-// plenty is a review with some of everything, in which no line of a diff looks like
-// an item of a list.
+// plenty is a review with some of everything.
 func plenty() *review.Review {
 	r := reviews.Big(60)
 	for i := range 70 {
@@ -59,68 +24,63 @@ func plenty() *review.Review {
 	return r
 }
 
-// Of whatever size a comment may be, it is not longer, is well formed, has all of
-// the summary, and counts exactly what it leaves out.
+// Of whatever size a comment may be, it is not longer, is well formed, has all of the
+// summary, and says what it leaves out: details before anything else.
 func TestFit(t *testing.T) {
-	r := plenty()
-	d := newDocument(r, Options{Marker: "m", Command: "c"})
-	all, fits := d.write(unlimited(), math.MaxInt)
-	if !fits || counted(t, all) != (left{}) {
-		t.Fatal("all of it is not all")
+	d := newDocument(plenty(), Options{Marker: "m", Command: "c"})
+	all, err := d.fit(math.MaxInt32)
+	if err != nil || strings.Contains(all, "Cut to fit") {
+		t.Fatalf("all of it is not all: %v", err)
 	}
-	least, _ := d.write(limits{}, math.MaxInt)
-	total := d.leftOut(limits{})
-	head := strings.Join(d.head, "\n\n") + "\n"
-	sizes := []int{len(least), len(least) + 1, len(all) - 1, len(all), len(all) + 1, DefaultMaxBytes}
-	for size := len(least); size < len(all); size += 997 {
+	least := d.least()
+	sizes := []int{least, least + 1, len(all) - 1, len(all), DefaultMaxBytes}
+	for size := least; size < len(all); size += 997 {
 		sizes = append(sizes, size)
 	}
+	cut := regexp.MustCompile(`\*\*Cut to fit:\*\* … left out: (.*); to see all, run: ` + "`c`")
 	for _, size := range sizes {
 		comment, err := d.fit(size)
 		if err != nil {
 			t.Fatalf("%d bytes: %v", size, err)
 		}
-		if len(comment) > size {
-			t.Errorf("%d bytes: it has %d", size, len(comment))
-		}
-		if !strings.HasPrefix(comment, head) {
-			t.Errorf("%d bytes: the summary is cut:\n%.1000s", size, comment)
+		if len(comment) > size || !strings.HasPrefix(comment, d.beginning()) {
+			t.Errorf("%d bytes: %d are written, or the summary is cut:\n%.1000s", size, len(comment), comment)
 		}
 		for _, way := range violations(comment) {
 			t.Errorf("%d bytes: %s", size, way)
 		}
-		cut, shown := counted(t, comment), countShown(withoutFences(comment))
-		shown.lines = len(fences(comment))
-		if got := (left{cut.pools + shown.pools, cut.entries + shown.entries, cut.lines + shown.lines}); got != total {
-			t.Errorf("%d bytes: %+v shown and %+v left out do not make %+v", size, shown, cut, total)
+		notice := cut.FindStringSubmatch(comment)
+		if (notice == nil) != (len(all) <= size) {
+			t.Errorf("%d bytes of %d: the notice is %q", size, len(all), notice)
 		}
-		if shown.lines > 0 && (cut.pools > 0 || cut.entries > 0) {
-			t.Errorf("%d bytes: there are details, while %+v are left out", size, cut)
+		opened, closed := strings.Count(comment, "<summary>Pool "), strings.Count(comment, "\n- Pool ")
+		if notice != nil && opened+closed < len(d.pools) && !strings.Contains(notice[1], fmt.Sprintf("%d pool", len(d.pools)-opened-closed)) {
+			t.Errorf("%d bytes: %d and %d pools are written, and the notice is %q", size, opened, closed, notice)
+		}
+		for _, section := range append(d.impact, d.lists...) {
+			shown := strings.Contains(comment, "\n#### "+section.title+"\n")
+			if !shown && (notice == nil || !strings.Contains(notice[1], section.title)) {
+				t.Errorf("%d bytes: %s is left out, and the notice is %q", size, section.title, notice)
+			}
+			if !shown && opened > 0 {
+				t.Errorf("%d bytes: there are details, and %s is left out", size, section.title)
+			}
 		}
 	}
-	for _, size := range []int{1, 100, len(least) - 1} {
-		if _, err := d.fit(size); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("--max-bytes to %d ", len(least))) {
-			t.Errorf("%d bytes: the error does not say that it takes %d: %v", size, len(least), err)
-		}
+	if _, err := d.fit(least - 1); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("--max-bytes to %d ", least)) {
+		t.Errorf("the error does not say that it takes %d: %v", least, err)
 	}
 }
 
-var fenced = regexp.MustCompile("(?s)\n```+diff\n.*?\n```+\n")
-
-// withoutFences takes the fences out of a comment that has no backticks in them.
-func withoutFences(comment string) string { return fenced.ReplaceAllString(comment, "\n") }
-
-// A comment that fits is not cut, and one that does not uses most of its limit.
-func TestFitUsesTheRoom(t *testing.T) {
-	d := newDocument(plenty(), Options{Marker: "m", Command: "c"})
-	for _, size := range []int{9_000, 20_000, 40_000} {
-		comment, err := d.fit(size)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if unused := size - len(comment); unused > size/10 {
-			t.Errorf("of %d bytes %d are not used", size, unused)
-		}
+// What is too long to be read is counted, however large the comment may be.
+func TestLongPartsAreCut(t *testing.T) {
+	rows := slices.Repeat([]string{"row"}, mostRows+3)
+	if text := (section{title: "T", rows: rows, one: "thing", more: "things"}).String(); !strings.HasSuffix(text, "- row\n\n… 3 more things\n") {
+		t.Errorf("the list ends in %q", text[len(text)-40:])
+	}
+	lines := slices.Repeat([]string{"+ x"}, mostLines-1)
+	if text := (fold{html: "T", parts: []part{{"A", lines}, {"B", []string{"+ y", "+ z"}}}}).String(); !strings.Contains(text, "+ y\n```\n\n… 1 more line\n") {
+		t.Errorf("the fold ends in %q", text[len(text)-60:])
 	}
 }
 

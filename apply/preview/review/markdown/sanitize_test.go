@@ -43,32 +43,6 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// The samples are sanitized, and their fences hold the lines of what changes,
-// no more and no less.
-func TestFences(t *testing.T) {
-	for _, sample := range reviews.All() {
-		t.Run(sample.Name, func(t *testing.T) {
-			r, o := sample.Make(), Options{MaxBytes: boundless}
-			if sample.Name == "big" {
-				r = reviews.Big(20)
-			}
-			comment := written(t, r, o)
-			for _, way := range violations(comment) {
-				t.Error(way)
-			}
-			var want []string
-			for _, fold := range newDocument(r, o).folds() {
-				for _, part := range fold.parts {
-					want = append(want, part.lines...)
-				}
-			}
-			if diff := cmp.Diff(want, fences(comment)); diff != "" {
-				t.Errorf("the fences hold something else (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
 // violations recognizes what foreign text can do: the tests above rely on it.
 func TestViolationsAreNoticed(t *testing.T) {
 	for reason, comment := range map[string]string{
