@@ -71,15 +71,16 @@ lint: ## check the code, and which package may import which
 	$(GO) run $(GOLANGCI_LINT) run $(PACKAGES)
 	@for module in $(MODULES); do (cd $$module && $(GO) run $(GOLANGCI_LINT) run) || exit 1; done
 
-generate: ## write the deep copies, the CRDs and the chart that follow from api
+generate: ## write what follows from api: deep copies, CRDs, the chart and docs/api.md
 	$(GO) run $(CONTROLLER_GEN) object paths=./api/... crd:crdVersions=v1 output:crd:dir=api/crds
 	$(GO) run ./cmd/chart charts/nodepools
+	$(GO) run ./cmd/apidoc docs/api.md
 
 verify: ## check that generated code, go.mod and go.sum are up to date
 	@new=$$(mktemp -d) && trap 'rm -rf "$$new"' EXIT && \
 	$(GO) run $(CONTROLLER_GEN) object paths=./api/... crd:crdVersions=v1 output:object:dir="$$new/v1" output:crd:dir="$$new/crds" && \
-	$(GO) run ./cmd/chart "$$new/chart" && diff -u api/v1/zz_generated.deepcopy.go "$$new/v1/zz_generated.deepcopy.go" && \
-	diff -ru --exclude='*.go' api/crds "$$new/crds" && diff -ru charts/nodepools "$$new/chart" || { echo "run make generate" >&2; exit 1; }
+	$(GO) run ./cmd/chart "$$new/chart" && $(GO) run ./cmd/apidoc "$$new/api.md" && diff -u api/v1/zz_generated.deepcopy.go "$$new/v1/zz_generated.deepcopy.go" && \
+	diff -ru --exclude='*.go' api/crds "$$new/crds" && diff -ru charts/nodepools "$$new/chart" && diff -u docs/api.md "$$new/api.md" || { echo "run make generate" >&2; exit 1; }
 	@for module in . $(MODULES); do $(GO) mod tidy -C $$module -diff || { echo "run go mod tidy in $$module" >&2; exit 1; }; done
 
 golden: controlplane browser helm ## renew the golden files; read the diff

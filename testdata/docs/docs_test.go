@@ -59,24 +59,15 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// Every page of docs is in the index of the README, and is reached from each other one.
+// Every page of docs is in the index of the README, and leads back to it.
 func TestEveryPageIsLinked(t *testing.T) {
-	pages := docs.Pages(t)
-	for _, from := range pages {
-		links := from.Content().Links
-		for _, to := range pages {
-			want := path.Base(to.Path)
-			switch {
-			case to.Path == from.Path:
-				continue
-			case from.Path == "README.md":
-				want = to.Path
-			case to.Path == "README.md":
-				want = "../README.md"
-			}
-			if !slices.Contains(links, want) {
-				t.Errorf("%s has no link to %s", from.Path, want)
-			}
+	index := docs.Read(t, "README.md").Content().Links
+	for _, page := range docs.Pages(t)[1:] {
+		if !slices.Contains(index, page.Path) {
+			t.Errorf("README.md has no link to %s", page.Path)
+		}
+		if !slices.Contains(page.Content().Links, "../README.md#documentation") {
+			t.Errorf("%s has no link to ../README.md#documentation", page.Path)
 		}
 	}
 }
@@ -103,8 +94,8 @@ func TestHeadings(t *testing.T) {
 
 // A reference page answers one question, and the README what a user asks first.
 func TestReadmeIsShort(t *testing.T) {
-	if lines := strings.Count(docs.Read(t, "README.md").Text, "\n"); lines > 300 {
-		t.Errorf("the README has %d lines, more than 300: reference belongs into docs", lines)
+	if lines := strings.Count(docs.Read(t, "README.md").Text, "\n"); lines >= 200 {
+		t.Errorf("the README has %d lines, 200 or more: reference belongs into docs", lines)
 	}
 }
 
