@@ -10,10 +10,6 @@ const (
 	DefaultReleaseLimit = "50%"
 )
 
-// MinReleaseLimited is from how many nodes on a percentage limits how many leave a pool. Of
-// fewer nodes, one may leave, or half of them.
-const MinReleaseLimited = 10
-
 // IsRolloutPolicy reports whether a pool sets a rollout, and no labels, annotations, taints
 // or handler. Such a pool says when the changes of other pools reach its nodes, and nothing
 // else: it puts no role label on nodes, and has no RuntimeClass.

@@ -104,9 +104,9 @@ const (
 	// status.lastHandledPruneApproval.
 	ApprovePruneAnnotation = "nodes.lailin.xyz/approvePrune"
 
-	// DeletePoolsFinalizer holds a deleted NodePoolSource whose deletionPolicy is
-	// Delete until its pools are gone.
-	DeletePoolsFinalizer = "nodes.lailin.xyz/deletePools"
+	// SourceFinalizer holds a deleted NodePoolSource until its pools are gone where its
+	// deletionPolicy is Delete, and else until they count without its number.
+	SourceFinalizer = "nodes.lailin.xyz/source"
 )
 
 // Names on Nodes.

@@ -130,16 +130,13 @@ type NodePoolSourceSpec struct {
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 2147483647 : self.matches('^(100|[0-9]{1,2})%$')",message="pruneLimit must be a number from 0 up or a percentage from 0% to 100%"
 	PruneLimit *intstr.IntOrString `json:"pruneLimit,omitempty"`
 
-	// releaseLimit is how many nodes one revision may take out of any one pool: a
-	// number, or a percentage of the nodes that are in the pool, rounded up. It
-	// also limits, as a number or a percentage of all nodes, the nodes to which a
-	// revision adds a NoExecute taint of a pool that chooses them by a selector or by
-	// names, and of all nodes that carry keys of any pool those that a revision releases
-	// by deleting pools. Pools, and clusters, of fewer than 10 nodes
-	// are not limited. A revision that exceeds the limit is not applied at all, and
-	// the condition ReleaseBlocked says so. The annotation
-	// nodes.lailin.xyz/approveRelease with the name of that revision lets it exceed
-	// the limit, once.
+	// releaseLimit is how many nodes one revision may take out of any one pool: a number,
+	// or a percentage of the members and carriers of the pool, rounded down, and at least 1
+	// unless it is 0%. It also limits the nodes that get a NoExecute taint, of all nodes, and
+	// those that are released by the deletion of pools, of all nodes that carry keys of
+	// pools. A revision that exceeds the limit, or that takes the last node out of a pool, is
+	// not applied at all, and the condition ReleaseBlocked says so. The annotation
+	// nodes.lailin.xyz/approveRelease with the name of that revision approves it, once.
 	// +optional
 	// +kubebuilder:default="50%"
 	// +kubebuilder:validation:XIntOrString

@@ -23,8 +23,8 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// drainWorld is a pool of nodes on which an application runs, with a node beside them to
-// which its pods can go.
+// drainWorld is a pool of nodes on which an application runs, with nodes beside them to
+// which its pods can go: so many that no change needs an approval.
 type drainWorld struct {
 	*canaryWorld
 	kube *kubernetes.Clientset
@@ -37,8 +37,11 @@ func newDrainWorld(t *testing.T, replicas int32, names ...string) *drainWorld {
 	w.do(err)
 	w.change("batch", func(pool *v1.NodePool) { pool.Spec.Taints = nil })
 	w.isReady("batch", int32(len(names)))
-	w.node("elsewhere", map[string]string{corev1.LabelHostname: "elsewhere"})
-	w.isReadyNode("elsewhere")
+	for i := range names {
+		name := fmt.Sprintf("elsewhere-%d", i)
+		w.node(name, map[string]string{corev1.LabelHostname: name})
+		w.isReadyNode(name)
+	}
 	labels := map[string]string{"app": "shop"}
 	_, err = w.kube.AppsV1().Deployments(metav1.NamespaceDefault).Create(t.Context(), &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: "shop"},

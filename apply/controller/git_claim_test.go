@@ -26,14 +26,14 @@ func TestGitTwoSourcesOnePool(t *testing.T) {
 	w.source("two", two.url())
 	w.stands("two", v1.ValidCondition, metav1.ConditionFalse, v1.ClaimedReason,
 		`a.yaml:1: pool "a"`, `source "one" owns it`, "kubectl annotate --overwrite nodepools.nodes.lailin.xyz a nodes.lailin.xyz/sourceUID="+w.uid("two"), theirs+" is not taken")
-	w.wroteOnly(mark, "patch nodepoolsources/status two")
+	w.wroteOnly(mark, "patch nodepoolsources two", "patch nodepoolsources/status two")
 	w.poolsAre("a", "b")
 	w.follows("one", first)
 
 	// The second keeps trying, and the first keeps holding.
 	w.request("two", "again")
 	w.stands("two", v1.ValidCondition, metav1.ConditionFalse, v1.ClaimedReason)
-	w.wroteOnly(mark, "patch nodepoolsources/status two")
+	w.wroteOnly(mark, "patch nodepoolsources two", "patch nodepoolsources/status two")
 
 	before := w.allPools()["a"]
 	mark = w.mark()
@@ -69,7 +69,7 @@ func TestGitPoolMadeByHand(t *testing.T) {
 	first := repo.commit(files{"pools/a.yaml": poolFile("a", "git"), "pools/b.yaml": poolFile("b", "git")})
 	w.source("hand", repo.url())
 	w.stands("hand", v1.ValidCondition, metav1.ConditionFalse, v1.ClaimedReason, `a.yaml:1: pool "a"`, "no source has applied it", "kubectl annotate --overwrite nodepools.nodes.lailin.xyz a")
-	w.wroteOnly(mark, "patch nodepoolsources/status hand")
+	w.wroteOnly(mark, "patch nodepoolsources hand", "patch nodepoolsources/status hand")
 	w.carries("a1", tiers("a", "hand"))
 	w.poolsAre("a")
 

@@ -44,8 +44,8 @@ func TestGitDeletedSourceTakesItsPoolsAlong(t *testing.T) {
 	w.kubectl("annotate", "nodepools.nodes.lailin.xyz", "kept", v1.PruneAnnotation+"="+v1.Disabled)
 	w.kubectl("annotate", "nodepools.nodes.lailin.xyz", "paused", v1.ReconcileAnnotation+"="+v1.Disabled)
 	src := w.mustRead("mine")
-	if !slices.Contains(src.Finalizers, v1.DeletePoolsFinalizer) || len(w.mustRead("theirs").Finalizers) > 0 {
-		t.Errorf("finalizers are %v, and of a source that leaves its pools %v", src.Finalizers, w.mustRead("theirs").Finalizers)
+	if !slices.Contains(src.Finalizers, v1.SourceFinalizer) {
+		t.Errorf("finalizers are %v", src.Finalizers)
 	}
 
 	mark := w.mark()
@@ -242,17 +242,13 @@ func TestGitFinalizerTakenAwayByHand(t *testing.T) {
 	}
 	holds := func(want bool) {
 		w.sourceIs("hand", fmt.Sprintf("has the finalizer: %t", want), func(src *v1.NodePoolSource) error {
-			if have := slices.Contains(src.Finalizers, v1.DeletePoolsFinalizer); have != want {
+			if have := slices.Contains(src.Finalizers, v1.SourceFinalizer); have != want {
 				return fmt.Errorf("finalizers are %v", src.Finalizers)
 			}
 			return nil
 		})
 	}
 	away()
-	holds(true)
-	w.changeSource("hand", func(src *v1.NodePoolSource) { src.Spec.DeletionPolicy = v1.OrphanPools })
-	holds(false)
-	w.changeSource("hand", deletes)
 	holds(true)
 
 	lift := w.refuse()

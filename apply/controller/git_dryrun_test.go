@@ -2,6 +2,8 @@ package controller
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -60,14 +62,7 @@ func TestGitDryRunsWhereSomethingMayRefuse(t *testing.T) {
 	if asked := w.dryRuns(mark); asked < count {
 		t.Errorf("%d dry runs of %d pools that a policy judges", asked, count)
 	}
-	w.eventually("every RuntimeClass is right", func() error {
-		for name, pool := range w.allPools() {
-			if pool.Status.ObservedGeneration != pool.Generation {
-				return fmt.Errorf("pool %s is not reconciled", name)
-			}
-		}
-		return nil
-	})
+	w.poolsReady(slices.Collect(maps.Keys(w.allPools()))...)
 	mark = w.mark()
 	bad := manyFiles(count, "3")
 	bad["pools/p19.yaml"] = poolFile("p19", "forbidden")

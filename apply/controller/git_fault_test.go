@@ -91,7 +91,7 @@ func TestGitTrouble(t *testing.T) {
 			tier := fmt.Sprint(i + 1)
 			next := repo.commit(files{"pools/a.yaml": poolFile("a", tier)})
 			w.stands("ill", v1.FetchedCondition, metav1.ConditionFalse, tc.why)
-			w.wroteOnly(mark, "patch nodepoolsources/status ill", "patch nodepoolsources/status healthy")
+			w.wroteOnly(mark, "patch nodepoolsources/status ill", "patch nodepoolsources healthy", "patch nodepoolsources/status healthy")
 			w.carries("a1", tiers("a", fmt.Sprint(i)))
 			other := healthy.commit(files{"pools/other.yaml": poolFile("other", tier)})
 			w.follows("healthy", other)

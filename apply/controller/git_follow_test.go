@@ -25,7 +25,7 @@ func TestGitLifeOfAPool(t *testing.T) {
 	w.node("s1", role("spare"))
 	first := repo.commit(files{"pools/master.yaml": masterPool, "pools/spare.yaml": poolFile("spare", "low")})
 	start := w.mark()
-	w.source("life", repo.url())
+	w.source("life", repo.url(), anyRelease)
 
 	w.follows("life", first)
 	w.carries("m1", map[string]string{v1.RoleLabel("master"): "", "team": "a", "node-pool.lailin.xyz/master": "8", "node-pool.lailin.xyz/test": "2"},
@@ -120,7 +120,7 @@ func TestGitPodsFollow(t *testing.T) {
 	}
 	tainted := []string{"  taints: [{key: example.com/fast, value: \"yes\", effect: NoSchedule}]"}
 	first := repo.commit(files{"pools/fast.yaml": poolFile("fast", "high", append(tainted, "  nodeNames: [fast-1, fast-2]")...)})
-	w.source("pods", repo.url())
+	w.source("pods", repo.url(), anyRelease)
 	w.follows("pods", first)
 	w.carries("fast-1", tiers("fast", "high"), "example.com/fast=yes:NoSchedule")
 	w.carries("fast-2", tiers("fast", "high"), "example.com/fast=yes:NoSchedule")

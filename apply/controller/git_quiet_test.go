@@ -64,6 +64,7 @@ func TestGitPollCosts(t *testing.T) {
 			t.Errorf("%s: the first look cost %d lists and %d packs, want 1 and 1 (%s)", tc.name, lists, packs, tc.reason)
 		}
 		for again := range 2 {
+			w.poolsReady("a")
 			mark := w.mark()
 			w.request("costs", fmt.Sprintf("same-%d-%d", i, again))
 			tc.check(revision)

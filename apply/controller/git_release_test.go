@@ -80,10 +80,14 @@ func TestGitReleaseWaitsForAnApproval(t *testing.T) {
 	repo.commit(mistyped)
 	w.request("brake", "fourth")
 	blocked("12 of 12 nodes", "the approval that the source has is of")
-	w.carriesPool("p", true, a...)
-
-	// A higher limit lets it through.
+	// A higher limit does not let a pool lose its last member. It lets all others go.
 	w.kubectl("patch", "nodepoolsources.nodes.lailin.xyz", "brake", "--type=merge", "-p", `{"spec":{"releaseLimit":"100%"}}`)
+	w.request("brake", "fifth")
+	blocked("12 of 12 nodes")
+	w.carriesPool("p", true, a...)
+	w.node("other", map[string]string{"example.com/zone": "A"})
+	repo.commit(files{"README.md": "the zone A has a node"})
+	w.request("brake", "sixth")
 	w.carriesPool("p", false, a...)
 }
 

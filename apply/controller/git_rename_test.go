@@ -36,7 +36,7 @@ func TestGitMovingPoolsCostsNodesNothing(t *testing.T) {
 		content["pools/"+name+".yaml"] = file(name)
 	}
 	first := repo.commit(content)
-	w.source("before", repo.url())
+	w.source("before", repo.url(), anyRelease)
 	w.follows("before", first)
 	w.poolsReady(names...)
 	for _, name := range names {
@@ -46,7 +46,7 @@ func TestGitMovingPoolsCostsNodesNothing(t *testing.T) {
 	history, mark, made := w.watchNodes(), w.mark(), w.allPools()
 
 	w.kubectl("delete", "nodepoolsources.nodes.lailin.xyz", "before")
-	w.source("after", repo.url())
+	w.source("after", repo.url(), anyRelease)
 	w.stands("after", v1.ValidCondition, metav1.ConditionFalse, v1.ClaimedReason, `source "before" owns it`)
 	w.handOver("after", names...)
 	w.follows("after", first)

@@ -148,7 +148,7 @@ func TestGitSourceDeletedAndMadeAgain(t *testing.T) {
 	// Without a source, a pool is its own master.
 	w.kubectl("patch", "nodepools.nodes.lailin.xyz", "a", "--type=merge", "-p", `{"spec":{"labels":{"example.com/tier":"hand"}}}`)
 	w.carries("a1", tiers("a", "hand"))
-	w.wroteOnly(mark, "patch nodes a1", "patch runtimeclasses node-pool-a")
+	w.wroteOnly(mark, "patch nodepoolsources again", "patch nodes a1", "patch runtimeclasses node-pool-a")
 	w.poolsAre("a", "b")
 
 	// The new one has a bad revision first: nothing of its namesake is done.
@@ -156,7 +156,7 @@ func TestGitSourceDeletedAndMadeAgain(t *testing.T) {
 	other.commit(files{"pools/a.yaml": "kind: Nonsense\n"})
 	w.source("again", other.url())
 	w.stands("again", v1.ValidCondition, metav1.ConditionFalse, v1.InvalidReason)
-	w.wroteOnly(mark, "patch nodepoolsources/status again")
+	w.wroteOnly(mark, "patch nodepoolsources again", "patch nodepoolsources/status again")
 	w.carries("a1", tiers("a", "hand"))
 
 	mark = w.mark()

@@ -78,7 +78,7 @@ func TestGitRefusedByTheServer(t *testing.T) {
 		w.node(name+"1", role(name))
 	}
 	good := repo.commit(files{"pools/a.yaml": poolFile("a", "0"), "pools/keep.yaml": poolFile("keep", "0"), "pools/z.yaml": poolFile("z", "0")})
-	w.source("whole", repo.url(), func(src *v1.NodePoolSource) { src.Spec.PruneLimit = ptr.To(intstr.FromInt32(2)) })
+	w.source("whole", repo.url(), anyRelease, func(src *v1.NodePoolSource) { src.Spec.PruneLimit = ptr.To(intstr.FromInt32(2)) })
 	w.follows("whole", good)
 	w.poolsReady("a", "keep", "z")
 	lift := w.refuse()

@@ -13,6 +13,8 @@ import (
 	"github.com/go-logr/logr/funcr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nodepools/nodepools/api/build"
@@ -150,6 +152,9 @@ func (w *gitWorld) handOver(source string, pools ...string) {
 // rarely makes a source look at its repository when it is asked to, and else
 // not while the test runs.
 func rarely(src *v1.NodePoolSource) { src.Spec.Interval.Duration = time.Hour }
+
+// anyRelease lets a revision change most nodes of a small cluster without an approval.
+func anyRelease(src *v1.NodePoolSource) { src.Spec.ReleaseLimit = ptr.To(intstr.FromString("100%")) }
 
 // changeSource changes a source as it is now.
 func (w *gitWorld) changeSource(name string, change func(*v1.NodePoolSource)) {

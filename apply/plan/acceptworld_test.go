@@ -116,7 +116,7 @@ func evictedBy(before, after []*NodeState) (count int) {
 func lostBy(pools []*v1.NodePool, before, after []*NodeState) string {
 	had, has := carriersOf(before), carriersOf(after)
 	for _, pool := range pools {
-		if count := had[pool.Name]; pool.DeletionTimestamp.IsZero() && count >= v1.MinReleaseLimited && 2*has[pool.Name] < count {
+		if count := had[pool.Name]; pool.DeletionTimestamp.IsZero() && count > 1 && 2*has[pool.Name] < count {
 			return pool.Name
 		}
 	}

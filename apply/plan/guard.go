@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -191,24 +190,9 @@ func (o *outcome) all() []Loss {
 var defaultReleaseLimit = intstr.FromString(v1.DefaultReleaseLimit)
 
 // exceeds reports whether a number of nodes is more than a limit allows, which is nil for the
-// default. Of fewer nodes than [v1.MinReleaseLimited] one may go, or half of them, unless the
-// limit is stricter. A limit that cannot be read lets nothing through.
+// default. A limit that cannot be read lets nothing through.
 func exceeds(limit *intstr.IntOrString, count, of int) bool {
-	if count == 0 {
-		return false
-	}
-	few := max(1, of/2)
-	if limit == nil {
-		if of < v1.MinReleaseLimited {
-			return count > few
-		}
-		limit = &defaultReleaseLimit
-	}
-	most, err := intstr.GetScaledValueFromIntOrPercent(limit, of, true)
-	if of < v1.MinReleaseLimited {
-		most = min(most, few)
-	}
-	return err != nil || count > most
+	return count > atMostOf(ptr.Deref(limit, defaultReleaseLimit), of)
 }
 
 // evicts reports whether a pool puts a NoExecute taint on nodes.
@@ -223,14 +207,8 @@ func (p proposal) block(losses []Loss) *ReleaseBlock {
 	if len(losses) == 0 {
 		return nil
 	}
-	limit := p.limit
-	if limit == nil {
-		limit = &defaultReleaseLimit
-	}
+	limit := ptr.Deref(p.limit, defaultReleaseLimit)
 	text := limit.String()
-	if slices.ContainsFunc(losses, func(loss Loss) bool { return loss.Of < v1.MinReleaseLimited }) {
-		text += fmt.Sprintf(", and of fewer than %d nodes one, or half of them", v1.MinReleaseLimited)
-	}
 	if slices.ContainsFunc(losses, func(loss Loss) bool { return loss.Empties }) {
 		text += ", and never the last node by a change of a spec"
 	}

@@ -15,7 +15,7 @@ import (
 
 // ReleasePolicy says how many nodes a revision may take out of pools.
 type ReleasePolicy struct {
-	// Limit is a number, or a percentage of the nodes in a pool, rounded up; nil is
+	// Limit is a number, or a percentage of the nodes in a pool; nil is
 	// the default.
 	Limit *intstr.IntOrString
 	// Approval is the revision that may exceed the limit, once; empty where nobody
@@ -61,15 +61,13 @@ const releaseRemedy = "correct the revision; "
 
 // remedy says how to carry out a revision that is held back.
 func (policy ReleasePolicy) remedy(revision Revision) string {
-	const raise = "raise spec.releaseLimit until it is applied"
 	switch {
 	case revision.Name == "":
 		return releaseRemedy + "or, if it is meant, approve it when it is in the repository: the status of its NodePoolSource has the command then"
 	case policy.Approval == revision.Name:
-		return releaseRemedy + "the approval of this one is used up, and it counts once; if this is meant as well, " + raise
+		return releaseRemedy + "the approval of this one is used up, and it counts once; if this is meant as well, push another commit, and approve that"
 	}
-	text := fmt.Sprintf(releaseRemedy+"or, if it is meant, approve revision %s alone with: %s; or %s", quoteApproval(revision.Name),
-		command.ApproveSource(revision.Source), raise)
+	text := fmt.Sprintf(releaseRemedy+"or, if it is meant, approve revision %s alone with: %s", quoteApproval(revision.Name), command.ApproveSource(revision.Source))
 	if policy.Approval != "" {
 		text = fmt.Sprintf("the approval that the source has is of %s, and not of this revision; %s", quoteApproval(policy.Approval), text)
 	}

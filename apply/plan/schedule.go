@@ -230,7 +230,7 @@ func (s *schedules) together(pool *rollout, nodes []string, begins map[string]be
 		return most
 	}
 	members, _ := s.members(pool)
-	return min(most, max(1, mostUnavailable(*pool.limit, members)))
+	return min(most, max(1, atMostOf(*pool.limit, members)))
 }
 
 // members is how many nodes a pool has, and how many of them are unavailable.
@@ -328,7 +328,7 @@ func (s *schedules) reason(node *foreseen) string {
 			continue
 		}
 		members, unavailable := s.members(one)
-		switch most := mostUnavailable(*one.limit, members); {
+		switch most := atMostOf(*one.limit, members); {
 		case most == 0:
 			return fmt.Sprintf("maxUnavailable of pool %q is 0", one.name)
 		case unavailable >= most:

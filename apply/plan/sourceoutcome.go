@@ -29,8 +29,6 @@ const (
 type SourceOutcome struct {
 	// States are all that apply. The first is the one that counts.
 	States []SourceOutcomeState
-	// Finalizer is ours, which keeps a source until its pools are gone, or count without it.
-	Finalizer Finalizer
 }
 
 // State is the one that counts.
@@ -41,7 +39,7 @@ func SourceOutcomeOf(source *v1.NodePoolSource) SourceOutcome {
 	var o SourceOutcome
 	switch {
 	case source.DeletionTimestamp.IsZero():
-	case slices.Contains(source.Finalizers, v1.DeletePoolsFinalizer):
+	case slices.Contains(source.Finalizers, v1.SourceFinalizer):
 		o.States = append(o.States, SourceStateDeleting)
 	default:
 		o.States = append(o.States, SourceStateDeleted)
@@ -52,14 +50,8 @@ func SourceOutcomeOf(source *v1.NodePoolSource) SourceOutcome {
 	if v1.IsDisabled(source, v1.ReconcileAnnotation) {
 		o.States = append(o.States, SourceStatePaused)
 	}
-	switch {
-	case len(o.States) > 0:
-		return o
-	case source.Spec.DeletionPolicy == v1.DeletePools:
-		o.Finalizer = FinalizerEnsured // before it has any pools
-	default:
-		o.Finalizer = FinalizerReleased // once its pools count without it: see [Behind]
+	if len(o.States) == 0 {
+		o.States = []SourceOutcomeState{SourceStateActive}
 	}
-	o.States = []SourceOutcomeState{SourceStateActive}
 	return o
 }

@@ -17,29 +17,27 @@ func TestSourceOutcome(t *testing.T) {
 	}
 	deletePools := func(src *v1.NodePoolSource) { src.Spec.DeletionPolicy = v1.DeletePools }
 	deleted := func(src *v1.NodePoolSource) { src.DeletionTimestamp = ptr.To(metav1.Unix(1, 0)) }
-	held := func(src *v1.NodePoolSource) { src.Finalizers = []string{v1.DeletePoolsFinalizer} }
+	held := func(src *v1.NodePoolSource) { src.Finalizers = []string{v1.SourceFinalizer} }
 	cases := map[string]struct {
-		reason    string
-		edits     []func(*v1.NodePoolSource)
-		states    []SourceOutcomeState
-		finalizer Finalizer
+		reason string
+		edits  []func(*v1.NodePoolSource)
+		states []SourceOutcomeState
 	}{
-		"plain":        {"its pools stay when it goes", nil, []SourceOutcomeState{SourceStateActive}, FinalizerReleased},
-		"pools go too": {"it has to wait for them then", []func(*v1.NodePoolSource){deletePools}, []SourceOutcomeState{SourceStateActive}, FinalizerEnsured},
+		"plain": {"its revisions are applied", nil, []SourceOutcomeState{SourceStateActive}},
 		"suspended": {
-			"nothing of it is touched, its finalizer included", []func(*v1.NodePoolSource){suspend, deletePools},
-			[]SourceOutcomeState{SourceStateSuspended}, FinalizerKept,
+			"nothing of it is touched", []func(*v1.NodePoolSource){suspend, deletePools},
+			[]SourceOutcomeState{SourceStateSuspended},
 		},
-		"paused": {"the same", []func(*v1.NodePoolSource){pause}, []SourceOutcomeState{SourceStatePaused}, FinalizerKept},
+		"paused": {"the same", []func(*v1.NodePoolSource){pause}, []SourceOutcomeState{SourceStatePaused}},
 		"suspended and paused": {
-			"both have to be undone", []func(*v1.NodePoolSource){pause, suspend}, []SourceOutcomeState{SourceStateSuspended, SourceStatePaused}, FinalizerKept,
+			"both have to be undone", []func(*v1.NodePoolSource){pause, suspend}, []SourceOutcomeState{SourceStateSuspended, SourceStatePaused},
 		},
 		"deleted": {
 			"a pause keeps its pools, and nothing keeps it", []func(*v1.NodePoolSource){deleted, pause},
-			[]SourceOutcomeState{SourceStateDeleted, SourceStatePaused}, FinalizerKept,
+			[]SourceOutcomeState{SourceStateDeleted, SourceStatePaused},
 		},
 		"waiting for its pools": {
-			"they go first", []func(*v1.NodePoolSource){deleted, held, deletePools}, []SourceOutcomeState{SourceStateDeleting}, FinalizerKept,
+			"they go first", []func(*v1.NodePoolSource){deleted, held, deletePools}, []SourceOutcomeState{SourceStateDeleting},
 		},
 	}
 	for name, c := range cases {
@@ -48,8 +46,8 @@ func TestSourceOutcome(t *testing.T) {
 			for _, edit := range c.edits {
 				edit(src)
 			}
-			if o := SourceOutcomeOf(src); !slices.Equal(o.States, c.states) || o.State() != c.states[0] || o.Finalizer != c.finalizer {
-				t.Errorf("source is %v, its finalizer %q, want %v and %q: %s", o.States, o.Finalizer, c.states, c.finalizer, c.reason)
+			if o := SourceOutcomeOf(src); !slices.Equal(o.States, c.states) || o.State() != c.states[0] {
+				t.Errorf("source is %v, want %v: %s", o.States, c.states, c.reason)
 			}
 		})
 	}

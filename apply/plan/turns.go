@@ -287,7 +287,7 @@ func (r *Rollouts) budgets(nodes []Follower, members map[string][]*Follower, now
 			}
 		}
 		if one.limit != nil {
-			b.most = mostUnavailable(*one.limit, len(of))
+			b.most = atMostOf(*one.limit, len(of))
 		}
 		budgets[pool] = b
 	}
@@ -301,9 +301,9 @@ func (r *Rollouts) budgets(nodes []Follower, members map[string][]*Follower, now
 	return budgets
 }
 
-// mostUnavailable is what a limit lets be unavailable of a number of nodes: a percentage is
-// rounded down, and is at least 1 unless it is 0.
-func mostUnavailable(limit intstr.IntOrString, nodes int) int {
+// atMostOf is how many of a number of nodes a limit allows: a percentage is rounded down, and is
+// at least 1 unless it is 0%.
+func atMostOf(limit intstr.IntOrString, nodes int) int {
 	most, err := intstr.GetScaledValueFromIntOrPercent(&limit, nodes, false)
 	if err != nil || most < 0 {
 		return 0 // the schema has refused it

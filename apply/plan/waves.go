@@ -207,7 +207,7 @@ func assign(pool *rollout, members []*Follower, joined func(node *Follower) bool
 	for wave, w := range pool.waves {
 		most := len(members)
 		if w.nodes != nil {
-			most = mostUnavailable(*w.nodes, len(members))
+			most = atMostOf(*w.nodes, len(members))
 		}
 		for i, node := range members {
 			if most == 0 {

@@ -166,10 +166,10 @@ func weakerLimit(before, after *intstr.IntOrString, nodes int) bool {
 	case before.Type != after.Type && nodes == 0:
 		return *after != intstr.FromInt32(0) && *after != intstr.FromString("0%")
 	case before.Type != after.Type:
-		return mostUnavailable(*after, nodes) > mostUnavailable(*before, nodes)
+		return atMostOf(*after, nodes) > atMostOf(*before, nodes)
 	}
 	const many = 100 // of which a percentage is itself
-	return mostUnavailable(*after, many) > mostUnavailable(*before, many)
+	return atMostOf(*after, many) > atMostOf(*before, many)
 }
 
 // weakenedWaves is in what nodes may follow sooner: also those that another wave has now,

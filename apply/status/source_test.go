@@ -40,7 +40,7 @@ func sources() []*v1.NodePoolSource {
 		sourceOf("claims", v1.StalledCondition, v1.ClaimedReason, `gpu.yaml:1: pool "gpu" exists already, and source "platform" owns it`),
 		sourceOf("held", v1.StalledCondition, v1.ReleaseBlockedReason, "pool gpu: 6 of 8 nodes would leave it"),
 		sourceOf("leaving", v1.ReconcilingCondition, v1.DeletingReason, "4 pools deleted with the source", func(src *v1.NodePoolSource) {
-			src.DeletionTimestamp, src.Finalizers = &metav1.Time{Time: now}, []string{v1.DeletePoolsFinalizer}
+			src.DeletionTimestamp, src.Finalizers = &metav1.Time{Time: now}, []string{v1.SourceFinalizer}
 		}),
 		sourceOf("left-alone", "", v1.PausedReason, "", func(src *v1.NodePoolSource) { src.Annotations = map[string]string{v1.ReconcileAnnotation: v1.Disabled} }),
 		sourceOf("moving", v1.ReconcilingCondition, v1.WaitingForSourceReason, `1 pool kept, because source "other", which may have them, was not polled since`),

@@ -35,9 +35,7 @@ func crashExtent() extent {
 	return extent{nodes: 6, rounds: 1, kills: 6}
 }
 
-// mostCrashNodes are so few that no release waits for an approval: the script changes
-// pools at random, and its twins would have to agree on what is held at every moment.
-const mostCrashNodes = v1.MinReleaseLimited - 1
+const mostCrashNodes = 9
 
 // A controller is killed by SIGKILL, again and again, while pools, nodes and what
 // others put there change: when it starts, at any time, and at single writes, just
@@ -172,7 +170,7 @@ func follow(world *story) {
 	world.do(world.Create(world.t.Context(), &v1.NodePoolSource{
 		ObjectMeta: metav1.ObjectMeta{Name: "pools"},
 		Spec: v1.NodePoolSourceSpec{
-			URL: "file://" + world.repository, Interval: metav1.Duration{Duration: time.Second}, PruneLimit: ptr.To(all),
+			URL: "file://" + world.repository, Interval: metav1.Duration{Duration: time.Second}, PruneLimit: ptr.To(all), ReleaseLimit: ptr.To(all),
 		},
 	}))
 }

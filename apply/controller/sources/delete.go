@@ -18,27 +18,10 @@ import (
 	"github.com/nodepools/nodepools/apply/plan"
 )
 
-// reconcileFinalizer sets the finalizer of a source, or removes it, as its outcome says.
-func (r *Reconciler) reconcileFinalizer(ctx context.Context, src *v1.NodePoolSource, outcome plan.SourceOutcome) error {
-	switch outcome.Finalizer {
-	case plan.FinalizerEnsured:
-		return r.setFinalizer(ctx, src, controllerutil.AddFinalizer)
-	case plan.FinalizerReleased:
-		if !controllerutil.ContainsFinalizer(src, v1.DeletePoolsFinalizer) {
-			return nil
-		}
-		live, err := loop.ListPools(ctx, r.client, client.UnsafeDisableDeepCopy)
-		if err != nil || len(plan.Behind(src, live)) > 0 {
-			return err
-		}
-		return r.setFinalizer(ctx, src, controllerutil.RemoveFinalizer)
-	default:
-		return nil
-	}
-}
-
+// setFinalizer sets the finalizer of a source, or removes it. It comes before the source has any
+// pools: these are deleted with the source, or have to count without its number.
 func (r *Reconciler) setFinalizer(ctx context.Context, src *v1.NodePoolSource, set func(client.Object, string) bool) error {
-	changed, err := loop.SetFinalizer(ctx, r.client, src, v1.DeletePoolsFinalizer, set)
+	changed, err := loop.SetFinalizer(ctx, r.client, src, v1.SourceFinalizer, set)
 	if err != nil {
 		return fmt.Errorf("finalizer of source %q: %w", src.Name, err)
 	}
@@ -48,8 +31,8 @@ func (r *Reconciler) setFinalizer(ctx context.Context, src *v1.NodePoolSource, s
 	return nil
 }
 
-// reconcileDeletion takes one pass over a source that is being deleted together with its
-// pools: it deletes those, waits until they are gone, and then removes the finalizer.
+// reconcileDeletion takes one pass over a source that is being deleted: it deletes its pools where
+// the source says so, waits for pools, and then removes the finalizer.
 // Each pool that goes leads to another pass.
 //
 // All is read past the cache, which may not have seen yet that somebody has
@@ -101,11 +84,11 @@ func (r *Reconciler) reread(ctx context.Context, cached *v1.NodePoolSource) (*v1
 // deletePools deletes the pools that shall go and are not deleted yet. It records
 // that before: whatever comes in between, it is known why they go.
 func (r *Reconciler) deletePools(ctx context.Context, src *v1.NodePoolSource, deletion *plan.SourceDeletion) error {
-	if ready := meta.FindStatusCondition(src.Status.Conditions, v1.ReadyCondition); ready == nil || ready.Reason != v1.DeletingReason {
-		r.event(src, corev1.EventTypeNormal, v1.DeletingReason, "delete", "spec.deletionPolicy is %s: %s", v1.DeletePools, describeDeletion(deletion))
-	}
 	if len(deletion.Changes) == 0 {
 		return nil
+	}
+	if ready := meta.FindStatusCondition(src.Status.Conditions, v1.ReadyCondition); ready == nil || ready.Reason != v1.DeletingReason {
+		r.event(src, corev1.EventTypeNormal, v1.DeletingReason, "delete", "spec.deletionPolicy is %s: %s", v1.DeletePools, describeDeletion(deletion))
 	}
 	if err := refused(r.writeRevision(ctx, src, &plan.PoolsPlan{Changes: deletion.Changes})); err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -113,8 +114,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	} else if err != nil {
 		return reconcile.Result{}, err
 	}
-	outcome := plan.SourceOutcomeOf(src)
-	switch phase := outcome.State(); phase {
+	switch phase := plan.SourceOutcomeOf(src).State(); phase {
 	case plan.SourceStateDeleted:
 		r.forget(request.Name)
 		return reconcile.Result{}, nil
@@ -126,7 +126,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, r.report(ctx, src, sourceFacts{pause: pauseOf(phase)})
 	case plan.SourceStateActive:
 	}
-	finalizerErr := r.reconcileFinalizer(ctx, src, outcome)
+	finalizerErr := r.setFinalizer(ctx, src, controllerutil.AddFinalizer)
 	if apply.IsConflict(finalizerErr) || apierrors.IsNotFound(finalizerErr) {
 		return reconcile.Result{}, client.IgnoreNotFound(finalizerErr)
 	}

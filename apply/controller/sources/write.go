@@ -9,7 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -57,10 +56,6 @@ func (r *Reconciler) writeRevision(ctx context.Context, src *v1.NodePoolSource, 
 	}
 	if err := awaitCache(ctx, func() (bool, error) { return r.hasCached(ctx, p, versions) }); err != nil {
 		return fmt.Errorf("source %q: %w", src.Name, err)
-	}
-	// The number goes with the source: until the pools count without it, neither does.
-	if err := r.setFinalizer(ctx, src, controllerutil.AddFinalizer); err != nil {
-		return err
 	}
 	status := *src.Status.DeepCopy()
 	status.Number = p.Number
