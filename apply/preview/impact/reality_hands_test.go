@@ -2,12 +2,15 @@ package impact_test
 
 import (
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/apply/plan"
 )
 
 // What people and others do before the change.
@@ -60,19 +63,22 @@ func (p *play) pauseNodes(pause bool) {
 	}
 }
 
-// poolsAreRead waits until the loops know the pools as they are: they have
-// answered to what was asked of one of them last.
+// poolsAreRead waits until the loops know the pools as they are.
 func (p *play) poolsAreRead() {
 	p.t.Helper()
-	rest := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: p.full("rest")}}
-	asked := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"now"}}}`, v1.RequestedAtAnnotation))
-	p.do(p.Patch(p.t.Context(), rest, asked))
-	p.eventually("the pools are read", func() error {
-		err := p.Get(p.t.Context(), client.ObjectKeyFromObject(rest), rest)
-		if err == nil && rest.Status.LastHandledReconcileAt != "now" {
-			err = fmt.Errorf("the last request was %q", rest.Status.LastHandledReconcileAt)
+	p.eventually("the pools are accepted", func() error {
+		p.approveHeld()
+		for _, pool := range p.world().Pools {
+			accepted := pool.Status.Accepted != nil && pool.Status.Accepted.Generation == pool.Generation
+			if !pool.DeletionTimestamp.IsZero() {
+				state := meta.FindStatusCondition(pool.Status.Conditions, v1.ReconcilingCondition)
+				accepted = pool.Status.ObservedGeneration == pool.Generation && !plan.IsBlocked(pool) && state != nil && !strings.Contains(state.Message, "accepted before")
+			}
+			if !accepted {
+				return fmt.Errorf("pool %s is not", pool.Name)
+			}
 		}
-		return err
+		return nil
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -53,6 +54,7 @@ func (p *play) apply(pools map[string]v1.NodePoolSpec) {
 	revision := p.revision(pools)
 	p.write(revision)
 	p.eventually("the pools are carried out", func() error {
+		p.approveHeld()
 		d, err := plan.Diff(revision, p.world())
 		if err != nil {
 			return err
@@ -67,6 +69,21 @@ func (p *play) apply(pools map[string]v1.NodePoolSpec) {
 		}
 		return nil
 	})
+}
+
+// approveHeld approves what the pools are held for: the worlds are small, and change at once.
+func (p *play) approveHeld() {
+	p.t.Helper()
+	for _, pool := range p.world().Pools {
+		approval := fmt.Sprint(pool.Generation)
+		if !pool.DeletionTimestamp.IsZero() {
+			approval = v1.DeletionApproval
+		}
+		if plan.IsBlocked(pool) {
+			patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1.ApproveReleaseAnnotation, approval)
+			p.do(client.IgnoreNotFound(p.Patch(p.t.Context(), pool, client.RawPatch(types.MergePatchType, patch))))
+		}
+	}
 }
 
 // write writes the pools of a revision, as the source loop does.
@@ -91,7 +108,7 @@ func (p *play) write(revision plan.Revision) {
 func (p *play) revision(pools map[string]v1.NodePoolSpec) plan.Revision {
 	revision := plan.Revision{
 		Source: p.slug, Name: "main@sha1:0123456789012345678901234567890123456789",
-		Prune: plan.PrunePolicy{Enabled: true, Limit: intstr.FromInt32(100)},
+		Prune: plan.PrunePolicy{Enabled: true, Limit: intstr.FromInt32(100)}, AssumeApproved: true,
 	}
 	for _, name := range slices.Sorted(maps.Keys(pools)) {
 		spec := pools[name]
