@@ -79,9 +79,6 @@ var (
 	// ErrIncomplete: a clone on this machine lacks a part of the history, or files,
 	// that it takes to answer.
 	ErrIncomplete = newKind("CloneIncomplete", "make a full clone, or check the revision out once: git fetches then what is missing")
-	// ErrConverted: a file of a working tree is not, to the byte, what a commit of it
-	// would hold: git converts it, or is configured to ignore it.
-	ErrConverted = newKind("FileConverted", "compare the commit instead: --head HEAD, or validate --revision HEAD; or take the conversion out of .gitattributes, and check the file out again")
 	// ErrUnrelated: two revisions have no ancestor in common, or several that are
 	// equally near.
 	ErrUnrelated = newKind("MergeBaseUnclear", "name the revision to compare with by itself")

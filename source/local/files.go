@@ -6,27 +6,28 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/go-git/go-billy/v5"
 
 	"github.com/nodepools/nodepools/source"
 )
 
-// A repository on this machine may have been made to harm whoever reads it. So every
-// file in it is opened without waiting, has to be a regular one, and has a limit.
+// Each file of a repository is opened without waiting, has to be a regular one, and has a
+// limit.
 const (
 	// maxRefBytes bounds HEAD, a ref that has a file of its own, and a file that holds
 	// nothing but the path of a folder.
 	maxRefBytes = 64 << 10
-	// maxConfigBytes bounds the configuration, a list of attributes, and the list of
-	// alternates.
+	// maxConfigBytes bounds the configuration and the list of alternates.
 	maxConfigBytes = 1 << 20
 	// maxListBytes bounds the packed refs, the commits without history, and the index
 	// of the working tree: half a million entries.
 	maxListBytes = 64 << 20
-	// maxPackIndexBytes bounds the index of one pack: eight million objects.
-	maxPackIndexBytes = 256 << 20
+	// maxObjectFile bounds a file with objects, or the index of a pack.
+	maxObjectFile = 1 << 40
 )
 
 // errNotRegular is the error of what ought to be a file and is none.
@@ -39,22 +40,6 @@ func (e errTooMuch) Error() string {
 	return "is larger than " + strconv.FormatInt(int64(e), 10) + " bytes"
 }
 
-// openRegular opens a regular file of at most that many bytes, and follows links.
-func openRegular(name string, most int64) (*os.File, error) {
-	file, err := os.OpenFile(name, readOnly, 0)
-	if err != nil {
-		return nil, err
-	}
-	info, err := file.Stat()
-	if err == nil {
-		err = regular(info, most)
-	}
-	if err != nil {
-		return nil, errors.Join(&fs.PathError{Op: "open", Path: name, Err: err}, file.Close())
-	}
-	return file, nil
-}
-
 func regular(info fs.FileInfo, most int64) error {
 	if !info.Mode().IsRegular() {
 		return errNotRegular
@@ -65,28 +50,25 @@ func regular(info fs.FileInfo, most int64) error {
 	return nil
 }
 
-// readRegular reads a file that openRegular opens.
+// readRegular reads a regular file of at most that many bytes, and follows links.
 func readRegular(name string, most int64) (data []byte, err error) {
-	file, err := openRegular(name, most)
+	file, err := os.OpenFile(name, readOnly, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
+	info, err := file.Stat()
+	if err == nil {
+		err = regular(info, most)
+	}
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
 	data, err = io.ReadAll(io.LimitReader(file, most+1))
 	if err == nil && int64(len(data)) > most {
 		err = &fs.PathError{Op: "read", Path: name, Err: errTooMuch(most)}
 	}
 	return data, err
-}
-
-// readFolder lists a folder. Opening what is none does not wait.
-func readFolder(name string) (entries []fs.DirEntry, err error) {
-	folder, err := os.OpenFile(name, readOnly, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, folder.Close()) }()
-	return folder.ReadDir(-1)
 }
 
 // guardedFiles are the files of a repository as go-git opens them. go-git drops some
@@ -109,9 +91,13 @@ func (g *guardedFiles) OpenFile(name string, flag int, _ os.FileMode) (billy.Fil
 		return nil, err
 	}
 	most := int64(maxRefBytes)
-	switch path.Base(name) {
-	case "packed-refs", "shallow":
+	switch base := path.Base(name); {
+	case base == "packed-refs", base == "shallow":
 		most = maxListBytes
+	case base == "alternates": // objectFolders has read them
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	case strings.HasPrefix(filepath.ToSlash(name), "objects/"):
+		most = maxObjectFile
 	}
 	if err := regular(info, most); err != nil {
 		if g.refusal == nil {

@@ -175,7 +175,6 @@ func (r *Repository) readConfig(found repositoryFolders) error {
 		switch {
 		case extensions[name], name == "objectformat" && value == "sha1", name == "refstorage" && value == "files":
 		case name == "objectformat":
-			r.sha256 = true
 			return object.UnsupportedSHA256("")
 		default:
 			return source.NewError(source.ErrUnsupported, "", "the repository has the extension "+source.Quote(option.Key)+" = "+source.Quote(option.Value)+", which is not known")

@@ -64,26 +64,13 @@ func TestLocalFilesOfAHostileClone(t *testing.T) {
 		r.Commit(map[string]string{"pools/a.yaml": "a"})
 	}
 	packed.Git("gc", "--quiet")
-	harmless := map[string]bool{
-		".git/objects/info/alternates itself": true, // a folder that is gone
-		".git/info/attributes itself":         true, // no attribute
-		".git/shallow itself":                 true, // go-git reads no hash in it
-		".git/packed-refs itself":             true, // a ref of a strange name
-		".git/packed-refs device":             true, // go-git looks for the target in the repository
-		".git/packed-refs loop":               true, // and finds none
-	}
 	for _, name := range []string{
-		".git", ".git/HEAD", ".git/config", ".git/packed-refs", ".git/shallow", ".git/index", ".git/refs/heads/main", ".git/commondir",
-		".git/objects", ".git/objects/pack", ".git/objects/info/alternates", ".git/info/attributes",
+		".git", ".git/HEAD", ".git/config", ".git/packed-refs", ".git/index", ".git/refs/heads/main", ".git/objects/info/alternates",
 		"loose object", "pack", "index of the pack",
 	} {
 		for kind, replace := range map[string]func(name string) error{
 			"pipe":        func(name string) error { sources.Pipe(t, name); return nil },
-			"folder":      func(name string) error { return os.Mkdir(name, 0o755) },
-			"device":      func(name string) error { return os.Symlink("/dev/zero", name) },
-			"loop":        func(name string) error { return os.Symlink(filepath.Base(name), name) },
-			"without end": func(name string) error { return errors.Join(os.WriteFile(name, nil, 0o644), os.Truncate(name, 1<<40)) },
-			"itself":      func(name string) error { return os.WriteFile(name, []byte("gitdir: "+filepath.Base(name)+"\n"), 0o644) },
+			"without end": func(name string) error { return errors.Join(os.WriteFile(name, nil, 0o644), os.Truncate(name, 1<<41)) },
 		} {
 			t.Run(name+" is a "+kind, func(t *testing.T) {
 				from, pattern := loose, name
@@ -113,7 +100,7 @@ func TestLocalFilesOfAHostileClone(t *testing.T) {
 					revision = "HEAD"
 				}
 				err := localAnswer(t, dir, revision, "pools")
-				if err == nil && !harmless[name+" "+kind] {
+				if err == nil {
 					t.Error("nothing is said of it")
 				}
 				if ours := (*source.Error)(nil); err != nil && !errors.As(err, &ours) {

@@ -6,136 +6,108 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"strings"
 
+	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/cache"
+	"github.com/go-git/go-git/v5/storage/filesystem"
 
 	"github.com/nodepools/nodepools/source"
 	"github.com/nodepools/nodepools/source/object"
 )
 
-// objectFiles are the objects of a repository on this machine, wherever it keeps them.
-type objectFiles struct {
-	folders []string
-	packs   []*localPack // nil until they are needed
-	listed  bool
-	// cache has what was read from packs, so that deltas with one base do not read it
-	// each time. It is emptied when it is full.
-	cache      map[packedAt]*content
-	cacheBytes int
-	// work is what was inflated and copied.
-	work int64
+// objectFiles are the objects of a repository on this machine, wherever it keeps them. go-git
+// reads those in packs. It opens the indexes of an alternate anew for each object, so each
+// folder has a storage of its own.
+//
+// [git.PlainOpenWithOptions] is not used: it refuses repositories with the extension
+// worktreeconfig, and alternates whose paths are relative.
+type objectFiles []objectFolder
+
+type objectFolder struct {
+	path  string
+	packs *filesystem.Storage
 }
 
-type packedAt struct {
-	pack   *localPack
-	offset int64
+func objectFilesOf(folders []string) (objectFiles, error) {
+	var files objectFiles
+	shared := cache.NewObjectLRU(object.DeltaCacheBytes)
+	for _, folder := range folders {
+		if filepath.Base(folder) != "objects" {
+			return nil, source.NewError(source.ErrUnsupported, "", "the repository borrows objects from "+source.Quote(folder)+", which is no folder named objects")
+		}
+		packs := filesystem.NewStorageWithOptions(&guardedFiles{Filesystem: osfs.New(filepath.Dir(folder))}, shared, filesystem.Options{ExclusiveAccess: true})
+		files = append(files, objectFolder{folder, packs})
+	}
+	return files, nil
 }
-
-// maxWorkBytes bounds what is inflated and copied in all: some seconds. A few megabytes
-// can be made to stand for far more.
-const maxWorkBytes = 16 << 30
 
 // load reads an object, and checks that it is the one that its name says.
 //
 // Errors: plumbing.ErrObjectNotFound, object.ErrTooLarge.
-func (f *objectFiles) load(ctx context.Context, hash plumbing.Hash) (*content, error) {
-	found, err := f.find(ctx, hash)
-	if err != nil {
-		return nil, err
-	}
-	if plumbing.ComputeHash(found.kind, found.data) != hash {
-		return nil, source.NewError(source.ErrUnreadable, "", fmt.Sprintf("object %s of the repository has another content than its name says", hash)).
-			WithHint("make a new clone; 'git fsck' says what is wrong with this one")
-	}
-	return found, nil
-}
-
-func (f *objectFiles) find(ctx context.Context, hash plumbing.Hash) (*content, error) {
-	spend := func(bytes int) error {
-		if f.work += int64(bytes); f.work > maxWorkBytes {
-			return source.NewError(source.ErrTooLarge, "", fmt.Sprintf("reading the repository takes more than %d bytes to inflate", int64(maxWorkBytes)))
+func (f objectFiles) load(hash plumbing.Hash) (*content, error) {
+	for _, folder := range f {
+		found, err := readLoose(folder.path, hash)
+		if errors.Is(err, fs.ErrNotExist) {
+			found, err = readPacked(folder.packs, hash)
 		}
-		return ctx.Err()
-	}
-	for _, folder := range f.folders {
-		found, err := readLoose(folder, hash)
-		if err == nil {
-			return found, spend(len(found.data))
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-	}
-	if err := f.list(); err != nil {
-		return nil, err
-	}
-	for _, pack := range f.packs {
-		offset, there := pack.offset(hash)
-		if !there {
+		switch {
+		case errors.Is(err, plumbing.ErrObjectNotFound):
 			continue
+		case err != nil:
+			return nil, err
+		case plumbing.ComputeHash(found.kind, found.data) != hash:
+			return nil, source.NewError(source.ErrUnreadable, "", fmt.Sprintf("object %s of the repository has another content than its name says", hash)).
+				WithHint("make a new clone; 'git fsck' says what is wrong with this one")
 		}
-		known := func(offset int64) *content { return f.cache[packedAt{pack, offset}] }
-		found, err := pack.read(offset, known, spend)
-		if err == nil {
-			f.keep(packedAt{pack, offset}, found)
-		}
-		return found, err
+		return found, nil
 	}
 	return nil, plumbing.ErrObjectNotFound
 }
 
-func (f *objectFiles) list() error {
-	for _, folder := range f.folders {
-		if f.listed {
-			break
-		}
-		packs, err := openPacks(folder)
-		if err != nil {
-			return err
-		}
-		f.packs = append(f.packs, packs...)
+// readPacked reads an object of a pack.
+//
+// Errors: plumbing.ErrObjectNotFound, object.ErrTooLarge.
+func readPacked(packs *filesystem.Storage, hash plumbing.Hash) (c *content, err error) {
+	size, err := packs.EncodedObjectSize(hash)
+	if err != nil {
+		return nil, err
 	}
-	f.listed = true
-	return nil
-}
-
-func (f *objectFiles) keep(at packedAt, c *content) {
-	if f.cacheBytes += len(c.data); f.cacheBytes > object.DeltaCacheBytes || f.cache == nil {
-		f.cache, f.cacheBytes = map[packedAt]*content{}, len(c.data)
+	if size > object.MaxBytes {
+		return nil, object.ErrTooLarge
 	}
-	f.cache[at] = c
+	found, err := packs.ObjectStorage.EncodedObject(plumbing.AnyObject, hash)
+	if err != nil {
+		return nil, err
+	}
+	reader, err := found.Reader()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, reader.Close()) }()
+	data, err := io.ReadAll(reader)
+	return &content{found.Type(), data}, err
 }
 
 // withPrefix returns the objects whose hashes begin like this, with at least two digits.
-func (f *objectFiles) withPrefix(prefix string) ([]plumbing.Hash, error) {
-	var found []plumbing.Hash
-	for _, folder := range f.folders {
-		entries, err := readFolder(filepath.Join(folder, prefix[:2]))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, unreadableFile(err)
-		}
-		for _, entry := range entries {
-			name := prefix[:2] + entry.Name()
-			if _, err := hex.DecodeString(name); err == nil && len(name) == 40 && strings.HasPrefix(name, prefix) {
-				found = append(found, plumbing.NewHash(name))
-			}
-		}
-	}
-	if err := f.list(); err != nil {
+func (f objectFiles) withPrefix(prefix string) ([]plumbing.Hash, error) {
+	whole, err := hex.DecodeString(prefix[:len(prefix)&^1])
+	if err != nil {
 		return nil, err
 	}
-	for _, pack := range f.packs {
-		entries, err := pack.index.Entries()
-		for err == nil {
-			entry, end := entries.Next()
-			if end != nil {
-				break
-			}
-			if strings.HasPrefix(entry.Hash.String(), prefix) {
-				found = append(found, entry.Hash)
+	var found []plumbing.Hash
+	for _, folder := range f {
+		hashes, err := folder.packs.HashesWithPrefix(whole)
+		if err != nil {
+			return nil, unreadableFile(err)
+		}
+		for _, hash := range hashes {
+			if strings.HasPrefix(hash.String(), prefix) {
+				found = append(found, hash)
 			}
 		}
 	}
@@ -150,10 +122,9 @@ type objects struct {
 	ctx context.Context
 }
 
-// Size is one more than the limit for what is larger: how large it is takes reading
-// it, as an object may say what it likes.
+// Size is one more than the limit for what is larger.
 func (o *objects) Size(hash plumbing.Hash) (int64, bool) {
-	found, err := o.files.load(o.ctx, hash)
+	found, err := o.files.load(hash)
 	switch {
 	case errors.Is(err, object.ErrTooLarge):
 		return object.MaxBytes + 1, true
@@ -183,7 +154,7 @@ func (o *objects) load(hash plumbing.Hash, kind plumbing.ObjectType) (*content, 
 	if err := o.ctx.Err(); err != nil {
 		return nil, err
 	}
-	found, err := o.files.load(o.ctx, hash)
+	found, err := o.files.load(hash)
 	if errors.Is(err, object.ErrTooLarge) {
 		return nil, source.NewError(source.ErrTooLarge, "", fmt.Sprintf("%s %s is larger than %d bytes", kind, hash, object.MaxBytes))
 	}

@@ -26,12 +26,10 @@ type Repository struct {
 	common  string // the folder with objects, refs and config
 	guard   *guardedFiles
 	storage *filesystem.Storage // refs, and the list of commits without history
-	files   *objectFiles
+	files   objectFiles
 	indexed string // the file with the index of the working tree
 	shallow map[plumbing.Hash]bool
 	limits  poolfile.Limits
-	// sha256: objects are named by hashes of another kind.
-	sha256 bool
 }
 
 // Open opens the repository that a folder is in, wherever in it. Folders
@@ -45,13 +43,17 @@ func Open(dir string) (*Repository, error) {
 	}
 	guard := &guardedFiles{Filesystem: found.files()}
 	r := &Repository{
-		root: found.root, common: found.common, guard: guard, storage: filesystem.NewStorage(guard, cache.NewObjectLRU(0)), files: &objectFiles{},
+		root: found.root, common: found.common, guard: guard, storage: filesystem.NewStorage(guard, cache.NewObjectLRU(0)),
 		indexed: filepath.Join(found.git, "index"), shallow: map[plumbing.Hash]bool{}, limits: poolfile.DefaultLimits(),
 	}
 	if err := r.readConfig(found); err != nil {
 		return nil, err
 	}
-	if r.files.folders, err = objectFolders(filepath.Join(found.common, "objects")); err != nil {
+	folders, err := objectFolders(filepath.Join(found.common, "objects"))
+	if err != nil {
+		return nil, err
+	}
+	if r.files, err = objectFilesOf(folders); err != nil {
 		return nil, err
 	}
 	shallow, err := r.storage.Shallow()
