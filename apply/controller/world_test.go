@@ -141,7 +141,7 @@ func runLoops(t *testing.T, cfg *clientrest.Config, options Options, logger logr
 // clear deletes what the test has left and waits until it is gone.
 func (w *world) clear() {
 	ctx := context.Background()
-	w.resumeAll(ctx)
+	w.approveAll(ctx)
 	everything := []client.Object{&v1.NodePoolSource{}, &v1.NodePool{}, &corev1.Node{}}
 	for _, kind := range everything {
 		if err := w.DeleteAllOf(ctx, kind); err != nil {
@@ -168,18 +168,17 @@ func (w *world) clear() {
 	})
 }
 
-// resumeAll lets paused pools be deleted.
-func (w *world) resumeAll(ctx context.Context) {
+// approveAll lets the pools be deleted, those that are paused and all at once.
+func (w *world) approveAll(ctx context.Context) {
 	var pools v1.NodePoolList
 	if err := w.List(ctx, &pools); err != nil {
 		w.t.Errorf("clear: %v", err)
 	}
-	resume := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}}}`, v1.ReconcileAnnotation))
+	approve := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null,%q:%q}}}`,
+		v1.ReconcileAnnotation, v1.ApproveReleaseAnnotation, v1.DeletionApproval))
 	for i := range pools.Items {
-		if pool := &pools.Items[i]; v1.IsDisabled(pool, v1.ReconcileAnnotation) {
-			if err := client.IgnoreNotFound(w.Patch(ctx, pool, resume)); err != nil {
-				w.t.Errorf("clear: %v", err)
-			}
+		if err := client.IgnoreNotFound(w.Patch(ctx, &pools.Items[i], approve)); err != nil {
+			w.t.Errorf("clear: %v", err)
 		}
 	}
 }

@@ -110,7 +110,7 @@ func sectionOf(c review.Cluster, o Options) clusterSection {
 // fit writes as much as fits: the table, and then the sections, the worst cluster first.
 // Each of them has at least its summary, and an equal share of the room that is left.
 func (c *clusters) fit(maxBytes int) (string, error) {
-	text, rows, shown := c.write(math.MaxInt)
+	text, _, _ := c.write(math.MaxInt)
 	if len(text) <= maxBytes {
 		return text, nil
 	}
@@ -119,7 +119,7 @@ func (c *clusters) fit(maxBytes int) (string, error) {
 		return "", fmt.Errorf("a comment of %s does not hold the summary, which takes %s\nraise --max-bytes to %d or more",
 			count(maxBytes, "byte", "bytes"), thousands(least), least)
 	}
-	text, rows, shown = c.write(maxBytes - least)
+	text, rows, shown := c.write(maxBytes - least)
 	beginning := c.beginning(0)
 	return beginning + c.notice(rows, shown) + strings.TrimPrefix(text, beginning), nil
 }
