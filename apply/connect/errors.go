@@ -32,19 +32,22 @@ func Explain(err error, server string, timeout time.Duration) error {
 	if err == nil {
 		return nil
 	}
-	return OneLine(explain(err, server, timeout))
+	return oneLine{explain(err, server, timeout), err}
 }
 
 // OneLine returns an error without line breaks in its text: a server that ends a line
 // could write the next one itself.
-func OneLine(err error) error { return oneLine{err} }
+func OneLine(err error) error { return oneLine{err, err} }
 
-type oneLine struct{ error }
+type oneLine struct {
+	error
+	cause error
+}
 
 func (e oneLine) Error() string {
 	return strings.NewReplacer("\r", " ", "\n", " ").Replace(e.error.Error())
 }
-func (e oneLine) Unwrap() error { return e.error }
+func (e oneLine) Unwrap() []error { return []error{e.error, e.cause} }
 
 func explain(err error, server string, timeout time.Duration) error {
 	const address = "check the address in the kubeconfig file, the network and the VPN"

@@ -18,7 +18,7 @@ import (
 type Metrics struct {
 	build build.Report
 	now   func() time.Time
-	// view is what a session has in memory; nil between two sessions.
+	// view is what the process has in memory; nil before it works.
 	view atomic.Pointer[View]
 
 	webhookRequests, nodeWrites *prometheus.CounterVec
@@ -104,7 +104,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	view.collect(&c, m)
 }
 
-// Follow has the state of a session reported from now on, until the returned function is
+// Follow has the state of the process reported from now on, until the returned function is
 // called.
 func (m *Metrics) Follow(view *View) (end func()) {
 	if m == nil {

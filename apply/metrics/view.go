@@ -13,7 +13,7 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
-// View is what a session has in memory. Its functions are called when it is scraped, from
+// View is what the process has in memory. Its functions are called when it is scraped, from
 // any goroutine, and return without waiting for what is under way.
 type View struct {
 	// Cached reads the pools and the sources of a cache.

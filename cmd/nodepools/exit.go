@@ -21,6 +21,8 @@ const (
 	exitFailed   = 1
 	exitUsage    = 2
 	exitExceeded = 3
+	// exitReplace is of a process that is to be replaced, and ends where it cannot be.
+	exitReplace = 4
 )
 
 // outcome is how a command's own work ended. What cobra returns without being an

@@ -8,7 +8,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nodepools/nodepools/apply/session"
+	"github.com/nodepools/nodepools/apply/daemon"
 	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
@@ -41,7 +41,7 @@ func TestLeaseWhereItCanBeHad(t *testing.T) {
 	}
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
-			l, err := session.NewLease(test.config, test.namespace)
+			l, err := daemon.NewLease(test.config, test.namespace)
 			if err != nil {
 				t.Fatal(err)
 			}

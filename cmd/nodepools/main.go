@@ -16,10 +16,12 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log"
 	"os"
 	_ "time/tzdata" // an image has no zone files
 
+	"github.com/nodepools/nodepools/apply/daemon"
 	"github.com/nodepools/nodepools/cmd/nodepools/complete"
 )
 
@@ -29,7 +31,11 @@ func main() {
 	}
 	log.SetOutput(standardLog{os.Stderr})
 	std := streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}
-	os.Exit(execute(context.Background(), os.Args, std))
+	code := execute(context.Background(), os.Args, std)
+	if code == exitReplace {
+		fmt.Fprintf(os.Stderr, "Error: the process cannot be replaced: %v\n", daemon.Replace())
+	}
+	os.Exit(code)
 }
 
 // silence drops what anything says beside its output, libraries and credential plugins

@@ -10,15 +10,17 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
 
 	"github.com/nodepools/nodepools/api/build"
 	"github.com/nodepools/nodepools/api/hint"
 	"github.com/nodepools/nodepools/api/manifests"
 	"github.com/nodepools/nodepools/apply/connect"
 	"github.com/nodepools/nodepools/apply/controller"
+	"github.com/nodepools/nodepools/apply/daemon"
 	"github.com/nodepools/nodepools/apply/logging"
-	"github.com/nodepools/nodepools/apply/session"
 	"github.com/nodepools/nodepools/cmd/nodepools/complete"
 )
 
@@ -181,14 +183,18 @@ func (o *runOptions) run(ctx context.Context, std streams) error {
 	if err := boundSilence(); err != nil {
 		return err
 	}
-	held := &session.HeldErrors{}
-	logger := logging.New(std.err, o.logLevel, o.logFormat)
-	logging.Use(held.Logger(logger))
+	logger := logging.Summed(logging.New(std.err, o.logLevel, o.logFormat))
+	logging.Use(logger)
 	config, err := o.config()
 	if err != nil {
 		return err
 	}
-	if err := demandNodePools(ctx, config); err != nil {
+	health, err := daemon.ServeHealth(ctx, o.healthAddress)
+	if err != nil {
+		return listenHint(err)
+	}
+	lease, err := o.begin(ctx, config, logger)
+	if err != nil {
 		if ctx.Err() != nil {
 			return nil // stopped before it began
 		}
@@ -200,34 +206,47 @@ func (o *runOptions) run(ctx context.Context, std streams) error {
 			logger.Info("admission policies are missing: a kubelet can forge the record of its own node, or pause that node, and no other; 'nodepools install' prints the policies", "missing", strings.Join(missing, ", "))
 		}
 	}
-	lease, err := o.lease(ctx, config, func(why error) {
-		logger.Info("works without a lease: run one instance at a time, or name with --leader-election-namespace where there is one", "why", why.Error())
-	})
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil
-		}
-		return err
-	}
 	namespace, err := o.secretNamespace()
 	if err != nil {
 		return err
 	}
 	logger.Info("starting", "version", o.build.Version, "server", connect.ServerName(config))
-	err = session.Run(ctx, session.Options{
+	err = daemon.Run(ctx, daemon.Options{
 		Config: config, Server: connect.ServerName(config),
-		Served:      func(ctx context.Context) error { return demandNodePools(ctx, config) },
 		Lease:       lease,
 		Namespace:   namespace,
-		Concurrency: o.concurrency, Metrics: o.metrics.session(o.build), HealthAddress: o.healthAddress, PprofAddress: o.metrics.pprof(),
+		Concurrency: o.concurrency, Metrics: o.metrics.served(o.build), Health: health, PprofAddress: o.metrics.pprof(),
 		WebhookAddress: o.webhookAddress, WebhookCertFile: o.webhookCertFile, WebhookKeyFile: o.webhookKeyFile,
-		Logger: logger, Held: held,
+		Logger: logger,
 	})
-	if err != nil {
+	if errors.Is(err, daemon.ErrReplace) {
+		signal.Reset(os.Interrupt, syscall.SIGTERM) // one that comes from now on ends the process
+		if ctx.Err() == nil {
+			return &outcome{code: exitReplace}
+		}
+	} else if err != nil {
 		return listenHint(err)
 	}
 	logger.Info("stopped")
 	return nil
+}
+
+// begin returns the lease to work under when the API server serves our kinds, for which it
+// waits.
+func (o *runOptions) begin(ctx context.Context, config *rest.Config, logger logr.Logger) (lease *daemon.Lease, err error) {
+	served := func(ctx context.Context) error {
+		if err := demandNodePools(ctx, config); err != nil {
+			return err
+		}
+		lease, err = o.lease(ctx, config, func(why error) {
+			logger.Info("works without a lease: run one instance at a time, or name with --leader-election-namespace where there is one", "why", why.Error())
+		})
+		return err
+	}
+	err = daemon.AwaitServed(ctx, served, func(err error) {
+		logger.Error(err, "the API server does not answer: the controller starts when it does", "server", connect.ServerName(config))
+	})
+	return lease, err
 }
 
 // secretNamespace is where the Secrets are that sources name.
@@ -235,8 +254,8 @@ func (o *runOptions) secretNamespace() (string, error) {
 	if o.namespace != "" {
 		return o.namespace, nil
 	}
-	namespace, err := session.PodNamespace()
-	if errors.Is(err, session.ErrNoPod) {
+	namespace, err := daemon.PodNamespace()
+	if errors.Is(err, daemon.ErrNoPod) {
 		return manifests.DefaultNamespace, nil
 	}
 	return namespace, err
@@ -244,16 +263,16 @@ func (o *runOptions) secretNamespace() (string, error) {
 
 // listenHint names the flag that moves a listener to where it may listen.
 func listenHint(err error) error {
-	if failed := (*session.ListenError)(nil); errors.As(err, &failed) {
+	if failed := (*daemon.ListenError)(nil); errors.As(err, &failed) {
 		flag := "--metrics-bind-address"
 		switch failed.Listener {
-		case session.HealthListener:
+		case daemon.HealthListener:
 			flag = "--health-probe-bind-address"
-		case session.WebhookListener:
+		case daemon.WebhookListener:
 			return hint.Add(err, "name another address with --webhook-bind-address, or leave it out for none")
-		case session.PprofListener:
+		case daemon.PprofListener:
 			return hint.Add(err, "name another address with --pprof-bind-address, or leave it out for none")
-		case session.MetricsListener:
+		case daemon.MetricsListener:
 		}
 		return hint.Add(err, "name another address with "+flag+", or 0 for none")
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/nodepools/nodepools/api/hint"
 	"github.com/nodepools/nodepools/api/manifests"
 	"github.com/nodepools/nodepools/apply/connect"
-	"github.com/nodepools/nodepools/apply/session"
+	"github.com/nodepools/nodepools/apply/daemon"
 )
 
 func (o *runOptions) config() (*rest.Config, error) {
@@ -47,8 +47,8 @@ func missingPolicies(ctx context.Context, config *rest.Config) []string {
 
 // demandNodePools refuses a cluster that does not know our kinds.
 func demandNodePools(ctx context.Context, config *rest.Config) error {
-	err := session.Served(ctx, config)
-	if errors.As(err, new(*session.NotServedError)) {
+	err := daemon.Served(ctx, config)
+	if errors.As(err, new(*daemon.NotServedError)) {
 		return hint.Add(err, "install the custom resource definitions: nodepools install --crds-only | kubectl apply --server-side -f -")
 	}
 	return err

@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nodepools/nodepools/api/build"
+	"github.com/nodepools/nodepools/apply/daemon"
 	"github.com/nodepools/nodepools/apply/metrics"
-	"github.com/nodepools/nodepools/apply/session"
 	"github.com/nodepools/nodepools/cmd/nodepools/complete"
 )
 
@@ -78,9 +78,9 @@ func (m *metricsOptions) pprof() string {
 	return m.pprofAddress
 }
 
-// session is how a session serves metrics.
-func (m *metricsOptions) session(program build.Info) session.MetricsOptions {
-	o := session.MetricsOptions{Address: m.address, Secure: m.isSecure(), CertFile: m.certFile, KeyFile: m.keyFile}
+// served is how metrics are served.
+func (m *metricsOptions) served(program build.Info) daemon.MetricsOptions {
+	o := daemon.MetricsOptions{Address: m.address, Secure: m.isSecure(), CertFile: m.certFile, KeyFile: m.keyFile}
 	if m.address != "0" {
 		o.Metrics = metrics.New(program)
 	}

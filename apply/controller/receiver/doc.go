@@ -6,7 +6,7 @@
 // came. The poll then finds out what there is, and reads it as any other poll does.
 //
 // Every replica receives, whether it holds the lease or not: a Service leads to all of
-// them. The write is therefore sent past the guard of the lease. It depends on nothing
+// them. The write is therefore sent past the gate of the lease. It depends on nothing
 // that is in memory, and says no more than that somebody asked; the replica that holds
 // the lease acts on it.
 package receiver

@@ -1,8 +1,11 @@
-package session
+package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -42,4 +45,21 @@ func Served(ctx context.Context, config *rest.Config) error {
 		}
 	}
 	return nil
+}
+
+// isAway reports whether an error says that the API server does not answer: there is no
+// connection, no answer in time, or one that is to be asked for again.
+func isAway(err error) bool {
+	var (
+		connection *net.OpError
+		lookup     *net.DNSError
+	)
+	if errors.As(err, &lookup) && lookup.IsNotFound {
+		return false
+	}
+	if errors.As(err, &connection) || errors.Is(err, io.EOF) || errors.Is(err, context.DeadlineExceeded) {
+		return true
+	}
+	status := apierrors.APIStatus(nil)
+	return errors.As(err, &status) && (status.Status().Code >= 500 || apierrors.IsTooManyRequests(err))
 }

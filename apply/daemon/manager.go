@@ -1,19 +1,21 @@
-package session
+package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/nodepools/nodepools/apply/controller"
 	"github.com/nodepools/nodepools/apply/controller/receiver"
-	"github.com/nodepools/nodepools/apply/guard"
 	"github.com/nodepools/nodepools/apply/nodecache"
 )
 
@@ -21,9 +23,8 @@ import (
 // than the 30 seconds that Kubernetes gives a pod.
 const stopTimeout = 20 * time.Second
 
-// manager wires the loops, the metrics and the probes. The context is that of the
-// session.
-func (s session) manager(ctx context.Context, config *rest.Config, g *guard.Guard, logger logr.Logger) (manager.Manager, error) {
+// manager wires the loops, the metrics and the probes.
+func (s run) manager(ctx context.Context, config *rest.Config, g *gate, logger logr.Logger) (manager.Manager, error) {
 	scheme, err := controller.NewScheme()
 	if err != nil {
 		return nil, err
@@ -37,11 +38,8 @@ func (s session) manager(ctx context.Context, config *rest.Config, g *guard.Guar
 		HealthProbeBindAddress:  "0", // see serveHealth
 		GracefulShutdownTimeout: ptr.To(stopTimeout),
 	}
-	// Each session adds the same controllers.
-	options.Controller.SkipNameValidation = ptr.To(true)
-	stops := make(managerStops)
 	if s.Lease != nil {
-		options.LeaderElectionResourceLockInterface = electionLock{Interface: s.Lease.lock(ctx, g), session: ctx, stops: stops}
+		options.LeaderElectionResourceLockInterface = s.Lease.lock(ctx, g)
 		options.LeaderElection = true
 		options.LeaderElectionReleaseOnCancel = true
 		options.LeaseDuration, options.RenewDeadline, options.RetryPeriod = ptr.To(leaseDuration), ptr.To(renewDeadline), ptr.To(renewPeriod)
@@ -50,27 +48,28 @@ func (s session) manager(ctx context.Context, config *rest.Config, g *guard.Guar
 	if err != nil {
 		return nil, listenError(PprofListener, fmt.Errorf("controller: %w", err))
 	}
-	if err := mgr.Add(stops); err != nil {
-		return nil, fmt.Errorf("controller: %w", err)
-	}
 	if err := controller.Add(mgr, controller.Options{Concurrency: s.Concurrency, Namespace: s.Namespace, Webhooks: s.WebhookAddress != "", Metrics: s.Metrics.Metrics}); err != nil {
 		return nil, fmt.Errorf("controller: %w", err)
 	}
 	if err := s.addReceiver(mgr); err != nil {
 		return nil, fmt.Errorf("controller: %w", err)
 	}
-	if err := mgr.Add(following{guard: g, caches: mgr.GetCache()}); err != nil {
+	nodes, err := mgr.GetCache().GetInformer(ctx, &corev1.Node{}, cache.BlockUntilSynced(false))
+	if err != nil {
 		return nil, fmt.Errorf("controller: %w", err)
 	}
-	if err := s.serveHealth(ctx, mgr); err != nil {
-		return nil, err
+	versioned, ok := nodes.(interface{ LastSyncResourceVersion() string })
+	if !ok {
+		return nil, errors.New("controller: the cache of nodes does not know its version")
 	}
+	g.seen = versioned.LastSyncResourceVersion
+	s.Health.caches.Store(ptr.To(mgr.GetCache()))
 	return mgr, s.serveMetrics(ctx, mgr, logger)
 }
 
 // addReceiver adds what serves webhooks, where there is an address for it. Its requests
-// are sent past the guard: see package receiver.
-func (s session) addReceiver(mgr manager.Manager) error {
+// are sent past the gate: see package receiver.
+func (s run) addReceiver(mgr manager.Manager) error {
 	if s.WebhookAddress == "" {
 		return nil
 	}

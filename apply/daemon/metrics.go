@@ -1,4 +1,4 @@
-package session
+package daemon
 
 import (
 	"context"
@@ -25,7 +25,7 @@ type MetricsOptions struct {
 	// Secure serves them by TLS, and to those alone who may get their path.
 	Secure bool
 	// CertFile and KeyFile are of the certificate for TLS, and read again when they
-	// change. Without them a session makes one that signs itself.
+	// change. Without them one is made that signs itself.
 	CertFile, KeyFile string
 	// Metrics are those of the controllers.
 	Metrics *metrics.Metrics
@@ -61,9 +61,9 @@ const maxScrapes = 16
 
 // serveMetrics adds the server of the metrics to a manager. That of controller-runtime
 // bounds neither connections nor what a stranger sends on one, and waits a minute for
-// those that are open when the process is to stop. Who asks is reviewed past the guard,
-// which holds requests back while another instance works.
-func (s session) serveMetrics(ctx context.Context, mgr manager.Manager, logger logr.Logger) error {
+// those that are open when the process is to stop. Who asks is reviewed past the gate,
+// which holds writes back while another instance works.
+func (s run) serveMetrics(ctx context.Context, mgr manager.Manager, logger logr.Logger) error {
 	if s.Metrics.Address == "0" {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package session
+package daemon
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/utils/ptr"
@@ -70,32 +71,44 @@ func serveAt(ctx context.Context, mgr manager.Manager, l Listener, address strin
 	})
 }
 
-// serveHealth adds the server of the probes to a manager. It is bounded, as that of the
-// metrics is: every pod reaches it.
-func (s session) serveHealth(ctx context.Context, mgr manager.Manager) error {
-	if s.HealthAddress == "0" {
-		return nil
+// Health serves the probes from the start of the process, also while it waits for the API
+// server. It is bounded, as the server of the metrics is: every pod reaches it.
+type Health struct {
+	caches atomic.Pointer[cache.Cache]
+}
+
+// ServeHealth serves probes at an address until the context ends; "0" is none. An address
+// that cannot be listened at is a [*ListenError].
+func ServeHealth(ctx context.Context, address string) (*Health, error) {
+	h := &Health{}
+	if address == "0" {
+		return h, nil
+	}
+	listener, err := serve.Listen(ctx, address)
+	if err != nil {
+		return nil, listenError(HealthListener, fmt.Errorf("controller: %s: %w", HealthListener, err))
 	}
 	mux := http.NewServeMux()
 	for path, checks := range map[string]map[string]healthz.Checker{
 		"/healthz": {"ping": healthz.Ping},
-		"/readyz":  {"caches": synced(mgr.GetCache())},
+		"/readyz":  {"caches": h.synced},
 	} {
 		handler := http.StripPrefix(path, &healthz.Handler{Checks: checks})
 		mux.Handle(path, handler)
 		mux.Handle(path+"/", handler)
 	}
-	return serveAt(ctx, mgr, HealthListener, s.HealthAddress, mux, nil)
+	server := serve.NewServer(mux)
+	context.AfterFunc(ctx, func() { _ = server.Close() })
+	go func() { _ = server.Serve(serve.PerHost(listener)) }() // it ends with the process
+	return h, nil
 }
 
 // synced reports whether the caches hold what is in the cluster.
-func synced(caches cache.Cache) healthz.Checker {
-	return func(request *http.Request) error {
-		ctx, cancel := context.WithTimeout(request.Context(), time.Second)
-		defer cancel()
-		if !caches.WaitForCacheSync(ctx) {
-			return errors.New("the caches are not filled yet")
-		}
-		return nil
+func (h *Health) synced(request *http.Request) error {
+	ctx, cancel := context.WithTimeout(request.Context(), time.Second)
+	defer cancel()
+	if caches := h.caches.Load(); caches == nil || !(*caches).WaitForCacheSync(ctx) {
+		return errors.New("the caches are not filled yet")
 	}
+	return nil
 }

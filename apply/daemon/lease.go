@@ -1,4 +1,4 @@
-package session
+package daemon
 
 import (
 	"context"
@@ -18,7 +18,6 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
-	"github.com/nodepools/nodepools/apply/guard"
 )
 
 const (
@@ -28,6 +27,8 @@ const (
 	// under way.
 	renewDeadline = 10 * time.Second
 	leaseDuration = 15 * time.Second
+	// leaseTimeout bounds one request for the lease.
+	leaseTimeout = 5 * time.Second
 	// renewPeriod is how often the lease is renewed: the only writes while nothing
 	// changes. The others look at it after one to 2.2 of it.
 	renewPeriod = 3 * time.Second
@@ -35,9 +36,8 @@ const (
 	podNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 )
 
-// Lease is the one by which instances agree on who works, and what this one is
-// called there, for as long as the process lives: a manager that is made anew goes
-// on with the lease of the one before.
+// Lease is the one by which instances agree on who works, and what this one is called
+// there. A process that replaces itself goes on with its lease.
 type Lease struct {
 	namespace, identity string
 	api                 coordinationclient.LeasesGetter
@@ -57,13 +57,19 @@ func NewLease(config *rest.Config, namespace string) (*Lease, error) {
 		return nil, fmt.Errorf("the holder of the lease: %w", err)
 	}
 	config = rest.CopyConfig(config)
-	config.Timeout = renewDeadline / 2
+	// A request that is not answered in time ends its connection. By HTTP/2 the next one would
+	// be sent on the same, to an API server that may be lost.
+	config.NextProtos = []string{"http/1.1"}
 	api, err := coordinationclient.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("lease %s/%s: %w", namespace, v1.LeaseName, err)
 	}
 	// Two instances may run on one host.
-	return &Lease{namespace: namespace, identity: host + "_" + string(uuid.NewUUID()), api: api}, nil
+	identity := os.Getenv(holderVariable)
+	if identity == "" {
+		identity = host + "_" + string(uuid.NewUUID())
+	}
+	return &Lease{namespace: namespace, identity: identity, api: api}, nil
 }
 
 // ErrNoPod says that there is no namespace that is the process's own.
@@ -81,15 +87,15 @@ func PodNamespace() (string, error) {
 	return strings.TrimSpace(string(data)), nil
 }
 
-// lock is the lock of the leader election, of which a guard learns. Left to itself
-// the manager would also record who leads as an event of the core API, for which it
-// would need a right that nothing else here does; the lease says who leads.
-func (l *Lease) lock(ctx context.Context, g *guard.Guard) resourcelock.Interface {
-	return &resourcelock.LeaseLock{
+// lock is the lock of the leader election, of which a gate learns. Left to itself the
+// manager would also record who leads as an event of the core API, for which it would need a
+// right that nothing else here does.
+func (l *Lease) lock(ctx context.Context, g *gate) resourcelock.Interface {
+	return lock{&resourcelock.LeaseLock{
 		LeaseMeta:  metav1.ObjectMeta{Namespace: l.namespace, Name: v1.LeaseName},
-		Client:     g.Leases(ctx, l.api, l.identity),
+		Client:     l.api,
 		LockConfig: resourcelock.ResourceLockConfig{Identity: l.identity},
-	}
+	}, g, ctx}
 }
 
 // Available returns why the lease cannot be had: who runs the controller may have
