@@ -21,8 +21,8 @@ type lock struct {
 }
 
 // Get implements [resourcelock.Interface].
-func (l lock) Get(context.Context) (record *resourcelock.LeaderElectionRecord, raw []byte, err error) {
-	err = l.send(func(ctx context.Context) (err error) {
+func (l lock) Get(ctx context.Context) (record *resourcelock.LeaderElectionRecord, raw []byte, err error) {
+	err = l.send(ctx, func(ctx context.Context) (err error) {
 		record, raw, err = l.Interface.Get(ctx)
 		return err
 	})
@@ -34,21 +34,21 @@ func (l lock) Get(context.Context) (record *resourcelock.LeaderElectionRecord, r
 
 // Create implements [resourcelock.Interface]. Where another instance held the lease, and
 // somebody has deleted it, that instance creates it again with its next renewal: it is first.
-func (l lock) Create(_ context.Context, record resourcelock.LeaderElectionRecord) error {
+func (l lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	l.gate.mu.Lock()
 	elsewhere := l.gate.elsewhere
 	l.gate.mu.Unlock()
 	if elsewhere {
 		pause(l.ctx, renewDeadline)
 	}
-	return l.renew(func(ctx context.Context) error { return l.Interface.Create(ctx, record) })
+	return l.renew(ctx, func(ctx context.Context) error { return l.Interface.Create(ctx, record) })
 }
 
 // Update implements [resourcelock.Interface]. A lease without a holder is given back: from
 // then on nothing is written.
 func (l lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	if record.HolderIdentity != "" {
-		return l.renew(func(ctx context.Context) error { return l.Interface.Update(ctx, record) })
+		return l.renew(ctx, func(ctx context.Context) error { return l.Interface.Update(ctx, record) })
 	}
 	if !l.gate.leaseRenewed(moment{}) {
 		return errors.New("the lease is not given back: it is not held")
@@ -56,9 +56,9 @@ func (l lock) Update(ctx context.Context, record resourcelock.LeaderElectionReco
 	return l.Interface.Update(ctx, record)
 }
 
-func (l lock) renew(send func(context.Context) error) error {
+func (l lock) renew(ctx context.Context, send func(context.Context) error) error {
 	var began moment
-	err := l.send(func(ctx context.Context) error {
+	err := l.send(ctx, func(ctx context.Context) error {
 		began = moment{time.Now()}
 		return send(ctx)
 	})
@@ -68,11 +68,15 @@ func (l lock) renew(send func(context.Context) error) error {
 	return err
 }
 
-// send sends a request for the lease until the API server answers. The context of the leader
-// election has expired after a long outage.
-func (l lock) send(send func(context.Context) error) error {
+// send sends a request for the lease until the API server answers, or once while the process
+// stops. The context of the leader election has expired after a long outage.
+func (l lock) send(election context.Context, send func(context.Context) error) error {
 	for {
-		ctx, cancel := context.WithTimeout(l.ctx, leaseTimeout)
+		parent := l.ctx
+		if parent.Err() != nil {
+			parent = election
+		}
+		ctx, cancel := context.WithTimeout(parent, leaseTimeout)
 		err := send(ctx)
 		cancel()
 		if status := apierrors.APIStatus(nil); err == nil || errors.As(err, &status) && status.Status().Code < http.StatusInternalServerError {

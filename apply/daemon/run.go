@@ -139,10 +139,11 @@ func Run(ctx context.Context, o Options) error {
 			return nil
 		case !isElectionLost(err):
 			return listenError(MetricsListener, fmt.Errorf("controller: %w", err))
-		case ctx.Err() != nil:
-			return nil
 		}
 		err = fmt.Errorf("%w: it was not renewed for %s", errLeaseLost, renewDeadline)
+	}
+	if ctx.Err() != nil {
+		return nil // it was to stop in any case
 	}
 	s.Logger.Error(err, "the process may not go on, and replaces itself")
 	if s.Lease != nil {
