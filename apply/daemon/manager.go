@@ -2,18 +2,21 @@ package daemon
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
 	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/controller"
 	"github.com/nodepools/nodepools/apply/controller/receiver"
 	"github.com/nodepools/nodepools/apply/nodecache"
@@ -54,15 +57,16 @@ func (s run) manager(ctx context.Context, config *rest.Config, g *gate, logger l
 	if err := s.addReceiver(mgr); err != nil {
 		return nil, fmt.Errorf("controller: %w", err)
 	}
-	nodes, err := mgr.GetCache().GetInformer(ctx, &corev1.Node{}, cache.BlockUntilSynced(false))
-	if err != nil {
-		return nil, fmt.Errorf("controller: %w", err)
+	// The instance that stands by fills its caches, too.
+	for _, kind := range []client.Object{&corev1.Node{}, &v1.NodePool{}, &v1.NodePoolSource{}, &nodev1.RuntimeClass{}} {
+		informer, err := mgr.GetCache().GetInformer(ctx, kind, cache.BlockUntilSynced(false))
+		if err != nil {
+			return nil, fmt.Errorf("controller: %w", err)
+		}
+		if _, isNode := kind.(*corev1.Node); isNode {
+			g.seen = informer.(toolscache.SharedIndexInformer).LastSyncResourceVersion
+		}
 	}
-	versioned, ok := nodes.(interface{ LastSyncResourceVersion() string })
-	if !ok {
-		return nil, errors.New("controller: the cache of nodes does not know its version")
-	}
-	g.seen = versioned.LastSyncResourceVersion
 	s.Health.caches.Store(ptr.To(mgr.GetCache()))
 	return mgr, s.serveMetrics(ctx, mgr, logger)
 }

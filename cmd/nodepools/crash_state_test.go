@@ -126,13 +126,20 @@ func (s *state) timeless() {
 	}
 	for _, pool := range s.Pools {
 		forgetTime(pool)
-		delete(pool.Annotations, v1.SourceUIDAnnotation) // of each world another one
+		// The UID of the source is another one in each world, and a revision that was cut
+		// short has its number for nothing: what counts is the hash.
+		delete(pool.Annotations, v1.SourceUIDAnnotation)
+		number := strings.Split(pool.Annotations[v1.RevisionNumberAnnotation], "/")
+		metav1.SetMetaDataAnnotation(&pool.ObjectMeta, v1.RevisionNumberAnnotation, number[len(number)-1])
 		pool.Status.ObservedGeneration = 0
+		if accepted := pool.Status.Accepted; accepted != nil {
+			accepted.Generation = 0
+		}
 		forgetTimes(pool.Status.Conditions)
 	}
 	for _, src := range s.Sources {
 		forgetTime(src)
-		src.Status.ObservedGeneration = 0
+		src.Status.ObservedGeneration, src.Status.Number = 0, 0
 		forgetTimes(src.Status.Conditions)
 	}
 	for _, class := range s.Classes {

@@ -70,6 +70,10 @@ func TestCrash(t *testing.T) {
 	}
 	s.everywhere(func(world *story) {
 		world.do(world.DeleteAllOf(t.Context(), &v1.NodePoolSource{}))
+		// All are deleted at once.
+		for _, pool := range world.pools() {
+			world.patch(pool, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, v1.ApproveReleaseAnnotation, v1.DeletionApproval))
+		}
 		world.do(world.DeleteAllOf(t.Context(), &v1.NodePool{}))
 	})
 	for i := 0; i < extent.kills && s.released(s.worlds[0]) != nil; i++ {

@@ -87,6 +87,13 @@ func (s *story) patch(object client.Object, patch string) {
 	s.do(s.Patch(s.t.Context(), object, client.RawPatch("application/merge-patch+json", []byte(patch))))
 }
 
+func (s *story) pools() []*v1.NodePool {
+	s.t.Helper()
+	state, err := s.read()
+	s.do(err)
+	return slices.Collect(maps.Values(state.Pools))
+}
+
 func (s *story) node(name, pool string) {
 	s.t.Helper()
 	s.do(s.Create(s.t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{
