@@ -77,7 +77,7 @@ func (c *Cluster) AuditMark() (int64, error) {
 // Audit returns the requests since a mark, 0 for all, in the order in which
 // they arrived. A request is logged before the API server acts on it, so that
 // no effect of a request is visible earlier than the request. Requests which
-// were being served at the mark may be in it too.
+// were being served at the mark are left out.
 func (c *Cluster) Audit(mark int64) ([]Request, error) {
 	if c.auditLog == "" {
 		return nil, errNoAudit
@@ -111,6 +111,9 @@ func (c *Cluster) Audit(mark int64) ([]Request, error) {
 			requests[i] = request
 			continue
 		}
+		if mark > 0 && entry.Stage != "RequestReceived" {
+			continue // the request arrived before the mark
+		}
 		index[entry.AuditID] = len(requests)
 		requests = append(requests, request)
 	}
@@ -128,6 +131,7 @@ func WritesBy(user string, requests []Request) []Request {
 // auditEntry is the part of audit.k8s.io/v1 Event which is read here.
 type auditEntry struct {
 	AuditID          string     `json:"auditID"`
+	Stage            string     `json:"stage"`
 	Verb             string     `json:"verb"`
 	RequestURI       string     `json:"requestURI"`
 	UserAgent        string     `json:"userAgent"`

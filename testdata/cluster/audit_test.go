@@ -131,8 +131,8 @@ func TestAuditIsOptIn(t *testing.T) {
 }
 
 func TestAuditReadsWholeLines(t *testing.T) {
-	const received = `{"auditID":"1","verb":"patch","user":{"username":"u"},"objectRef":{"resource":"nodes","name":"a"}}`
-	const answered = `{"auditID":"1","verb":"patch","user":{"username":"u"},"objectRef":{"resource":"nodes","name":"a"},"responseStatus":{"code":200}}`
+	const received = `{"auditID":"1","stage":"RequestReceived","verb":"patch","user":{"username":"u"},"objectRef":{"resource":"nodes","name":"a"}}`
+	const answered = `{"auditID":"1","stage":"ResponseComplete","verb":"patch","user":{"username":"u"},"objectRef":{"resource":"nodes","name":"a"},"responseStatus":{"code":200}}`
 	first := "patch nodes/a by u: "
 	for name, tc := range map[string]struct {
 		reason string
@@ -143,8 +143,9 @@ func TestAuditReadsWholeLines(t *testing.T) {
 		"being served":  {"a request shows before it is answered", received + "\n", 0, []string{first + "0"}},
 		"answered":      {"two entries are one request", received + "\n" + answered + "\n", 0, []string{first + "200"}},
 		"half a line":   {"the server is writing it", received + "\n" + answered[:20], 0, []string{first + "0"}},
-		"after a line":  {"the mark is where the log ended", received + "\n" + answered + "\n", int64(len(received) + 1), []string{first + "200"}},
-		"within a line": {"the mark was taken while a line was written", received + "\n" + answered + "\n", 10, []string{first + "200"}},
+		"after a line":  {"the request arrived before the mark", received + "\n" + answered + "\n", int64(len(received) + 1), nil},
+		"within a line": {"the mark was taken while a line was written", received + "\n" + answered + "\n", 10, nil},
+		"before it":     {"the mark is where the log ended", answered + "\n" + received + "\n" + answered + "\n", int64(len(answered) + 1), []string{first + "200"}},
 		"torn":          {"an API server was killed while it wrote a line", received[:20] + `{"kind":"Event",` + answered[1:] + "\n", 0, []string{first + "200"}},
 		"at the end":    {"nothing happened since", received + "\n", int64(len(received) + 1), nil},
 	} {
