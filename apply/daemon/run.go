@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"syscall"
@@ -176,7 +177,13 @@ const firstMetadata = "application/json;as=PartialObjectMetadataList;g=meta.k8s.
 func storeVersion(config *rest.Config) (func(ctx context.Context) (string, error), error) {
 	config = rest.CopyConfig(config)
 	config.GroupVersion, config.NegotiatedSerializer = &schema.GroupVersion{}, scheme.Codecs.WithoutConversion()
-	config.NextProtos = []string{"http/1.1"} // as for the lease
+	// Each question has a connection of its own: one that is kept may lead to an API server that
+	// is lost.
+	config.NextProtos = []string{"http/1.1"}
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return once{next} })
+	if config.Dial == nil {
+		config.Dial = (&net.Dialer{Timeout: verifyTimeout}).DialContext // shares no connections
+	}
 	api, err := rest.UnversionedRESTClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
@@ -192,4 +199,14 @@ func storeVersion(config *rest.Config) (func(ctx context.Context) (string, error
 		}
 		return list.ResourceVersion, nil
 	}, nil
+}
+
+// once sends each request by a connection of its own.
+type once struct{ http.RoundTripper }
+
+// RoundTrip implements [http.RoundTripper].
+func (o once) RoundTrip(request *http.Request) (*http.Response, error) {
+	request = request.Clone(request.Context())
+	request.Close = true
+	return o.RoundTripper.RoundTrip(request)
 }
