@@ -94,14 +94,15 @@ browser: ## install the Chromium of tests, if there is none
 helm prometheus promtool kube-state-metrics gitea: # see CONTRIBUTING.md
 	@sh testdata/thirdparty/build.sh $@
 
-PUBLISH = @GOOS= GOARCH= $(GO) build -C cmd/publish -o ../../bin/publish . && bin/publish
+PUBLISH = GOOS= GOARCH= $(GO) build -C cmd/publish -o ../../bin/publish . && bin/publish
+BUILT   = -go "$$GO" -version "$$VERSION" -commit "$$COMMIT" -date "$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null || echo 0)}"
 .PHONY: image push release bundle docker-image
 image: ## build the image for amd64 and arm64, without Docker, into bin/image
-	$(PUBLISH) image -go "$$GO" -version "$$VERSION" -commit "$$COMMIT"
+	@rm -rf bin/image && $(PUBLISH) image $(BUILT)
 push: ## push bin/image (IMAGE=registry.example.com/nodepools:v1; INSECURE=1 without TLS)
-	$(PUBLISH) push -image "$$IMAGE"$(if $(INSECURE), -insecure)
+	@GOOS= GOARCH= $(GO) build -C cmd/publish -o ../../bin/crane github.com/google/go-containerregistry/cmd/crane && bin/crane push$(if $(INSECURE), --insecure) bin/image "$$IMAGE"
 release: ## build what a release publishes into bin/release (VERSION=v1.2.3)
-	$(PUBLISH) release -go "$$GO" -version "$$VERSION" -commit "$$COMMIT" -repository "$$REPOSITORY"
+	@rm -rf bin/image bin/release && $(PUBLISH) release $(BUILT) -repository "$$REPOSITORY"
 bundle: ## write a bundle for OLM into bin/bundle (VERSION=v1.2.3 IMAGE=name:tag ROLLOUT=1)
 	@$(GO) run ./cmd/bundle $(if $(ROLLOUT),-rollout) -version "$$VERSION" -image "$$IMAGE" bin/bundle
 docker-image: ## build the same image with Docker (IMAGE=name:tag VERSION=v1.2.3)

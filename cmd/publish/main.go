@@ -1,72 +1,64 @@
-// Command publish builds what is published of nodepools, with Go and git alone, and the
-// same bytes of the same commit:
+// Command publish builds what is published of nodepools, with Go alone:
 //
 //	publish image    an OCI layout of the image, for linux/amd64 and linux/arm64
-//	publish tree     the files of the image as a folder, which the Dockerfile copies
-//	publish push     brings that layout to a registry
-//	publish release  programs, bills of materials, manifests, and the image that they name
+//	publish release  programs, bills of materials, manifests, the chart, and the image
 //
-// make image, make push and make release call it.
-//
-// It is a module of its own, so that nobody who builds, scans or imports nodepools has
-// to do with the libraries for registries. It imports nothing of the product: it calls
-// the Go command, and the program that comes out of it.
+// It runs in the root of the repository. The same source, flags and version of Go give
+// the same bytes. The command is a module of its own, so that nodepools depends on no
+// library for registries.
 package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
-	"io"
-	"log"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
+	"time"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// Libraries log there what servers send, and a server could send back a password.
-	log.SetOutput(io.Discard)
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-	case ctx.Err() != nil:
-		fmt.Fprintln(os.Stderr, "publish: interrupted")
-		os.Exit(130)
-	case err != nil:
-		fmt.Fprintf(os.Stderr, "publish: %v\n", err)
+	image, err := run(ctx, os.Args[1:])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "publish:", err)
 		os.Exit(1)
 	}
+	fmt.Fprintln(os.Stdout, image)
 }
 
-// commands read their flags and do their work. What a program reads goes to the first
-// writer, and what a person reads to the second.
-var commands = map[string]func(ctx context.Context, flags *flag.FlagSet, args []string, out, log io.Writer) error{
-	"image":   runImage,
-	"tree":    runTree,
-	"push":    runPush,
-	"release": runRelease,
-}
-
-func run(ctx context.Context, args []string, out, log io.Writer) error {
-	if len(args) == 0 || commands[args[0]] == nil {
-		return errors.New("name a command: image, tree, push or release")
+func run(ctx context.Context, args []string) (image string, err error) {
+	if len(args) == 0 || (args[0] != "image" && args[0] != "release") {
+		return "", fmt.Errorf("name a command: image or release")
 	}
+	var s source
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
-	flags.SetOutput(log)
-	return commands[args[0]](ctx, flags, args[1:], out, log)
-}
-
-// parse refuses arguments that are no flags.
-func parse(flags *flag.FlagSet, args []string) error {
-	if err := flags.Parse(args); err != nil {
-		return err
+	flags.StringVar(&s.version, "version", "dev", "version of the program")
+	flags.StringVar(&s.commit, "commit", "", "commit of the source, with -dirty behind it if the source differs")
+	flags.StringVar(&s.goCommand, "go", "go", "Go command")
+	date := flags.Int64("date", 0, "date of what is built, in seconds since 1970")
+	layout := flags.String("layout", "bin/image", "new folder of the image")
+	output := flags.String("output", "bin/release", "new folder of the release")
+	repository := flags.String("repository", "ghcr.io/nodepools/nodepools", "where the image of a release is published")
+	platforms := flags.String("platforms", "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64", "platforms of a release")
+	if err := flags.Parse(args[1:]); err != nil {
+		return "", err
 	}
-	if flags.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	s.date = time.Unix(*date, 0).UTC()
+	scratch, err := os.MkdirTemp("", "nodepools-publish-")
+	if err != nil {
+		return "", err
 	}
-	return nil
+	defer func() { _ = os.RemoveAll(scratch) }() // what is left lies among temporary files
+	if args[0] == "release" {
+		return s.release(ctx, scratch, *layout, *output, *repository, strings.Split(*platforms, ","))
+	}
+	programs, err := s.compile(ctx, scratch, []string{"linux/amd64", "linux/arm64"})
+	if err != nil {
+		return "", err
+	}
+	return s.image(*layout, programs)
 }

@@ -2,89 +2,98 @@ package main
 
 import (
 	"context"
-	"flag"
+	"crypto/sha256"
+	"errors"
 	"fmt"
-	"io"
+	"io/fs"
+	"maps"
 	"os"
-
-	"github.com/nodepools/nodepools/cmd/publish/artifacts"
-	"github.com/nodepools/nodepools/cmd/publish/bom"
-	"github.com/nodepools/nodepools/cmd/publish/image"
-	"github.com/nodepools/nodepools/cmd/publish/program"
-	"github.com/nodepools/nodepools/cmd/publish/push"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
 )
 
-// releasePlatforms are those that there is a kubectl for.
-var releasePlatforms = platforms{
-	{OS: "linux", Arch: "amd64"}, {OS: "linux", Arch: "arm64"},
-	{OS: "darwin", Arch: "amd64"}, {OS: "darwin", Arch: "arm64"},
-	{OS: "windows", Arch: "amd64"},
-}
+var releaseVersion = regexp.MustCompile(`^v\d+\.\d+\.\d+(-(alpha|beta|rc)\.\d+)?$`)
 
-// runRelease writes the files of a release and the image that its manifests name, and
-// prints the name of that image with its digest.
-func runRelease(ctx context.Context, flags *flag.FlagSet, args []string, out, log io.Writer) error {
-	var b builder
-	b.register(flags, log)
-	output := flags.String("output", "bin/release", "folder of the release")
-	layout := flags.String("layout", "bin/image", "folder of the image")
-	repository := flags.String("repository", "ghcr.io/nodepools/nodepools", "where the image is published")
-	targets := releasePlatforms
-	flags.Var(&targets, "platforms", "platforms of the program")
-	if err := parse(flags, args); err != nil {
-		return err
+// release writes the files of a release and the image that its manifests name, and
+// returns the name of that image with its digest.
+func (s *source) release(ctx context.Context, scratch, layout, dir, repository string, platforms []string) (string, error) {
+	if !releaseVersion.MatchString(s.version) {
+		return "", fmt.Errorf("%q is not the version of a release: name one as in VERSION=v1.2.3", s.version)
 	}
-	if err := b.open(ctx); err != nil {
-		return err
+	if s.commit == "" || strings.HasSuffix(s.commit, "-dirty") {
+		return "", errors.New("a release is built from a commit: commit or remove what git status shows")
 	}
-	if err := artifacts.Check(ctx, b.source); err != nil {
-		return err
-	}
-	if err := push.CheckRepository(*repository); err != nil {
-		return err
-	}
-	scratch, err := os.MkdirTemp("", "nodepools-release-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(scratch) }() // what is left lies among temporary files
-	compiled, err := b.build(ctx, scratch, targets)
-	if err != nil {
-		return err
-	}
-	digest, err := b.layout(*layout, compiled)
-	if err != nil {
-		return err
-	}
-	release := artifacts.Release{Source: b.source, Image: *repository + ":" + image.Tag(b.version) + "@" + digest}
-	if release.Printer, err = b.printer(ctx, scratch, compiled); err != nil {
-		return err
-	}
-	for _, p := range compiled {
-		materials, err := bom.Of(b.source, p.executable)
-		if err != nil {
-			return err
-		}
-		release.Programs = append(release.Programs, artifacts.Program{Platform: p.platform, Executable: p.executable, BOM: materials})
-	}
-	if err := release.Write(ctx, *output); err != nil {
-		return err
-	}
-	fmt.Fprintf(log, "the release is in %s, and its image in %s; the manifests name\n", *output, *layout)
-	fmt.Fprintln(out, release.Image)
-	return nil
-}
-
-// printer returns the file of the program for this machine, which prints the manifests.
-func (b *builder) printer(ctx context.Context, dir string, compiled []built) (string, error) {
-	for _, p := range compiled {
-		if p.platform == program.Host() {
-			return p.file, nil
-		}
-	}
-	more, err := b.build(ctx, dir, []program.Platform{program.Host()})
+	programs, err := s.compile(ctx, scratch, platforms)
 	if err != nil {
 		return "", err
 	}
-	return more[0].file, nil
+	digest, err := s.image(layout, programs)
+	if err != nil {
+		return "", err
+	}
+	license, err := os.ReadFile("LICENSE")
+	if err != nil {
+		return "", err
+	}
+	files := map[string][]byte{}
+	for _, p := range programs {
+		base := fmt.Sprintf("nodepools_%s_%s_%s", s.version, p.os, p.arch)
+		files[base+".cdx.json"] = p.materials
+		files[base+".tar.gz"], err = compressed([]file{{name: "LICENSE", data: license}, {name: filepath.Base(p.file), mode: 0o755, data: p.executable}}, s.date)
+		if err != nil {
+			return "", err
+		}
+	}
+	image := repository + ":" + s.version + "@" + digest
+	printer := filepath.Join(scratch, runtime.GOOS+"-"+runtime.GOARCH, "nodepools")
+	for file, args := range map[string][]string{"install.yaml": {"--image", image}, "crds.yaml": {"--crds-only"}} {
+		if files[file], err = exec.CommandContext(ctx, printer, append([]string{"install"}, args...)...).Output(); err != nil {
+			return "", fmt.Errorf("cannot print %s: %w", file, err)
+		}
+	}
+	chart := strings.TrimPrefix(s.version, "v") // as Helm demands it
+	if files["nodepools-"+chart+".tgz"], err = s.chart(chart, repository, digest); err != nil {
+		return "", err
+	}
+	return image, write(dir, files)
+}
+
+// chart returns the chart with this version, which runs the image of the release.
+func (s *source) chart(version, repository, digest string) ([]byte, error) {
+	values := strings.NewReplacer("version: 0.0.0-devel", "version: "+version, "appVersion: devel", "appVersion: "+s.version,
+		"repository: ghcr.io/nodepools/nodepools", "repository: "+repository, `tag: ""`, "tag: "+s.version, `digest: ""`, "digest: "+digest)
+	var members []file
+	root := os.DirFS("charts")
+	err := fs.WalkDir(root, "nodepools", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(root, path)
+		members = append(members, file{name: path, data: []byte(values.Replace(string(data)))})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return compressed(members, s.date)
+}
+
+// write writes files and their checksums to a new folder.
+func write(dir string, files map[string][]byte) error {
+	var sums strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(files[name]), name)
+	}
+	files["checksums.txt"] = []byte(sums.String())
+	err := os.Mkdir(dir, 0o755)
+	for name, content := range files {
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), content, 0o644)
+		}
+	}
+	return err
 }
