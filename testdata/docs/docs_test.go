@@ -59,46 +59,6 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// Every page of docs is in the index of the README, and leads back to it.
-func TestEveryPageIsLinked(t *testing.T) {
-	index := docs.Read(t, "README.md").Content().Links
-	for _, page := range docs.Pages(t)[1:] {
-		if !slices.Contains(index, page.Path) {
-			t.Errorf("README.md has no link to %s", page.Path)
-		}
-		if !slices.Contains(page.Content().Links, "../README.md#documentation") {
-			t.Errorf("%s has no link to ../README.md#documentation", page.Path)
-		}
-	}
-}
-
-// A page begins with its one title, no heading skips a level, and no two have the same
-// anchor.
-func TestHeadings(t *testing.T) {
-	for _, page := range docs.All(t) {
-		level, anchors := 0, map[string]bool{}
-		for i, heading := range page.Content().Headings {
-			if (heading.Level == 1) != (i == 0) || heading.Level > level+1 {
-				t.Errorf("%s: the heading %q has the level %d after one of level %d", page.Path, heading.Text, heading.Level, level)
-			}
-			if anchors[heading.Anchor] {
-				t.Errorf("%s: two headings have the anchor %s", page.Path, heading.Anchor)
-			}
-			level, anchors[heading.Anchor] = heading.Level, true
-		}
-		if level == 0 {
-			t.Errorf("%s has no heading", page.Path)
-		}
-	}
-}
-
-// A reference page answers one question, and the README what a user asks first.
-func TestReadmeIsShort(t *testing.T) {
-	if lines := strings.Count(docs.Read(t, "README.md").Text, "\n"); lines >= 200 {
-		t.Errorf("the README has %d lines, 200 or more: reference belongs into docs", lines)
-	}
-}
-
 // linkOfTheOther is the switch between the languages, in the third line of a README.
 var linkOfTheOther = regexp.MustCompile(`\[[^]]+\]\(README(?:\.zh-CN)?\.md\)`)
 
@@ -164,26 +124,4 @@ func rows(page docs.Page) []int {
 		}
 	}
 	return out
-}
-
-// The parts that other tests build on: anchors, blocks in lists, commands.
-func TestContent(t *testing.T) {
-	page := docs.Page{Text: "# A `b`, c's d_e\n\n- x\n\n  ```sh\n  # why\n  nodepools diff \\\n    pools/   # here\n\n  make a\n  ```\n\n## 试运行 Dry run\n\n[l](x.md#y) ![p](p.png) `co\nde`\n\n```yaml\nmake: b\n```\n"}
-	got := page.Content()
-	want := docs.Content{
-		Headings: []docs.Heading{{1, "A b, c's d_e", "a-b-cs-d_e"}, {2, "试运行 Dry run", "试运行-dry-run"}},
-		Blocks:   []docs.Block{{"sh", "# why\nnodepools diff \\\n  pools/   # here\n\nmake a\n"}, {"yaml", "make: b\n"}},
-		Links:    []string{"x.md#y", "p.png"},
-		Spans:    []string{"b", "co de"},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-	var commands []string
-	for _, block := range got.Blocks {
-		commands = append(commands, block.Commands()...)
-	}
-	if diff := cmp.Diff([]string{"nodepools diff pools/", "make a"}, commands); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
 }

@@ -1,63 +1,8 @@
 package hostile
 
 import (
-	"math/rand/v2"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
-
-func TestStrings(t *testing.T) {
-	names, texts := map[string]bool{}, map[string]bool{}
-	for _, s := range Strings() {
-		if s.Name == "" || names[s.Name] || texts[s.Text] {
-			t.Errorf("%q is there twice, or has no name", s.Name)
-		}
-		names[s.Name], texts[s.Text] = true, true
-	}
-	if diff := cmp.Diff(Strings(), Strings()); diff != "" {
-		t.Error("the order changes:", diff)
-	}
-}
-
-func TestAny(t *testing.T) {
-	first := Any(rand.New(rand.NewPCG(1, 2)), 8)
-	if again := Any(rand.New(rand.NewPCG(1, 2)), 8); first != again || first == "" {
-		t.Errorf("the same source of chance makes %q and %q", first, again)
-	}
-}
-
-func TestFill(t *testing.T) {
-	type named string
-	type world struct {
-		Name    string
-		Kind    named
-		Pointer *string
-		None    *string
-		List    []string
-		Empty   []string
-		Any     any
-		Map     map[string]any
-		Inner   []struct{ Name string }
-		Count   int
-	}
-	pointed := "b"
-	got := world{
-		Name: "a", Kind: "kind", Pointer: &pointed, List: []string{"c"}, Any: "d",
-		Map:   map[string]any{"k": "v", "n": map[string]any{"l": []any{"x", 1, nil}}},
-		Inner: []struct{ Name string }{{"e"}}, Count: 3,
-	}
-	Fill(&got, func(was string) string { return was + "!" })
-	filled := "b!"
-	want := world{
-		Name: "a!", Kind: "kind", Pointer: &filled, List: []string{"c!"}, Any: "d!",
-		Map:   map[string]any{"k!": "v!", "n!": map[string]any{"l!": []any{"x!", 1, nil}}},
-		Inner: []struct{ Name string }{{"e!"}}, Count: 3,
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-}
 
 func TestCommands(t *testing.T) {
 	for text, want := range map[string]int{

@@ -167,7 +167,19 @@ func (s *scene) pods(change func(*inventory.Pod)) *scene {
 	return s
 }
 
-func (s *scene) of() *Impact { return Of(&s.before, s.after, s.drains) }
+// of is the impact of the change, which does not depend on the order of what there is.
+func (s *scene) of() *Impact {
+	got := Of(&s.before, s.after, s.drains)
+	slices.Reverse(s.before.Nodes)
+	slices.Reverse(s.before.Pods)
+	slices.Reverse(s.before.Workloads)
+	slices.Reverse(s.before.Budgets)
+	slices.Reverse(s.after.Nodes)
+	if diff := cmp.Diff(got, Of(&s.before, s.after, s.drains)); diff != "" {
+		panic("the impact is another one in another order: " + diff)
+	}
+	return got
+}
 
 func words(words ...string) []string { return words }
 
