@@ -37,7 +37,7 @@ const CoalescePeriod = 20 * time.Millisecond
 func (r *Reconciler) AddTo(mgr manager.Manager, concurrency int) error {
 	return builder.ControllerManagedBy(mgr).
 		Named("node").
-		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: loop.NewRateLimiter(), NewQueue: r.clock.NewQueue}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: loop.NewRateLimiter()}).
 		WatchesRawSource(source.TypedKind(mgr.GetCache(), &nodecache.Node{}, r.events(), relevantToPlan)).
 		WatchesRawSource(r.fleet.Requests(fleet.Definition, CoalescePeriod, r.follow)).
 		WatchesRawSource(source.Func(r.giveTurns)).

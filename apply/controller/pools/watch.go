@@ -26,7 +26,7 @@ func (r *Reconciler) AddTo(mgr manager.Manager) error {
 	const all = fleet.Definition | fleet.Held | fleet.Settled | fleet.News | fleet.Numbers | fleet.Elsewhere
 	return builder.ControllerManagedBy(mgr).
 		Named("pool").
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: loop.NewRateLimiter(), NewQueue: r.clock.NewQueue}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: loop.NewRateLimiter()}).
 		Watches(&v1.NodePool{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(changedOtherwise)).
 		Watches(&nodev1.RuntimeClass{}, handler.EnqueueRequestsFromMapFunc(poolOfClass)).
 		WatchesRawSource(r.fleet.Requests(all, 0, r.follower())).

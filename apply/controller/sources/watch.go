@@ -27,7 +27,7 @@ func (r *Reconciler) AddTo(mgr manager.Manager) error {
 	changedByHand := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})
 	return builder.ControllerManagedBy(mgr).
 		Named("source").
-		WithOptions(controller.Options{MaxConcurrentReconciles: Workers, RateLimiter: loop.NewRateLimiter(), NewQueue: r.options.Clock.NewQueue}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: Workers, RateLimiter: loop.NewRateLimiter()}).
 		For(&v1.NodePoolSource{}, builder.WithPredicates(predicate.Or(
 			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, loop.DeletionBegan, loop.FinalizersChanged))).
 		Watches(&v1.NodePool{}, r.poolEvents(), builder.WithPredicates(changedByHand)).
