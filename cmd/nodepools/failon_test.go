@@ -37,7 +37,7 @@ func TestFailOn(t *testing.T) {
 		},
 		"wrong": {
 			"a wrong command line", []string{"--fail-on", "evicted>0"}, known, 2,
-			"error: invalid argument \"evicted>0\" for \"--fail-on\" flag: threshold \"evicted>0\": \"evicted\" is no count: known are poolsCreated, poolsChanged, poolsDeleted, poolsHeldBack, releasesHeldBack, runtimeClassesCreated, runtimeClassesChanged, runtimeClassesReplaced, runtimeClassesDeleted, nodesChanged, nodesEntering, nodesLeaving, conflicts, newConflicts, problems, newProblems, evictions, podsDrained, finishedPodsDeleted, budgetsExceeded, budgetsBlocking, unschedulable, podsStranded, notRecreated, noFeasibleNode, daemonPodsRemoved, daemonPodsStarted, runtimeClassesInUse, overlaps, waves, evictionsPerWave, policyWeakened, emptyWaves, rolloutsHalted\nsee 'diff --help'\n",
+			"error: invalid argument \"evicted>0\" for \"--fail-on\" flag: threshold \"evicted>0\": \"evicted\" is no count: known are poolsCreated, poolsChanged, poolsDeleted, poolsHeldBack, releasesHeldBack, runtimeClassesCreated, runtimeClassesChanged, runtimeClassesReplaced, runtimeClassesDeleted, nodesChanged, nodesEntering, nodesLeaving, conflicts, newConflicts, problems, newProblems, evictions, podsDrained, finishedPodsDeleted, budgetsExceeded, budgetsBlocking, unschedulable, podsStranded, notRecreated, noFeasibleNode, daemonPodsRemoved, daemonPodsStarted, runtimeClassesInUse, overlaps, waves, evictionsPerWave, policyWeakened, rolloutsBypassed, emptyWaves, rolloutsHalted\nsee 'diff --help'\n",
 		},
 		"empty": {
 			"an empty variable is no threshold", []string{"--fail-on", ""}, known, 2,

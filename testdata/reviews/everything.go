@@ -17,17 +17,18 @@ func Everything() *review.Review {
 		Taken: "2026-11-20T02:00:00Z", BrokenBase: brokenBase(),
 	}
 	r.Summary = review.Summary{
-		Changes: "1 pool created, 2 pools changed, 1 pool deleted, 1 RuntimeClass created, 1 RuntimeClass replaced, 1 RuntimeClass deleted, 7 nodes changed, 2 pools not pruned, 1 change held back for its releases, 3 conflicts, 2 problems",
+		Changes: "1 pool created, 2 pools changed, 1 pool deleted, 1 RuntimeClass created, 1 RuntimeClass replaced, 1 RuntimeClass deleted, 7 nodes changed, 2 pools not pruned, 1 change held back for its releases, 2 nodes changed without asking a rollout, 3 conflicts, 2 problems",
 		Impact:  "7 pods of 5 workloads evicted, 3 of them drained, 1 of them not created again; PodDisruptionBudget web/api exceeded; 3 PodDisruptionBudgets block drains; no feasible node for 2 workloads; RuntimeClass node-pool-legacy deleted, which 2 workloads name; 1 pod of DaemonSets removed; 11 pods without a node stranded; 2 pods could not be scheduled again; 1 finished pod deleted; 1 node on which pools shut each other's pods out",
 		Counts: review.Counts{
 			PoolsCreated: 1, PoolsChanged: 2, PoolsDeleted: 1, PoolsHeldBack: 2, ReleasesHeldBack: 1,
 			RuntimeClassesCreated: 1, RuntimeClassesReplaced: 1, RuntimeClassesDeleted: 1,
 			NodesChanged: 7, NodesEntering: 3, NodesLeaving: 2, Conflicts: 3, NewConflicts: 3, Problems: 2, NewProblems: 2,
 			Evictions: 7, PodsDrained: 3, FinishedPodsDeleted: 1, BudgetsExceeded: 1, BudgetsBlocking: 3, Unschedulable: 2, NotRecreated: 1, NoFeasibleNode: 2, PodsStranded: 11, DaemonPodsRemoved: 1, DaemonPodsStarted: 2,
-			RuntimeClassesInUse: 2, Overlaps: 1, Waves: 3, EvictionsPerWave: 5, PolicyWeakened: 1, EmptyWaves: 1,
+			RuntimeClassesInUse: 2, Overlaps: 1, Waves: 3, EvictionsPerWave: 5, PolicyWeakened: 1, RolloutsBypassed: 2, EmptyWaves: 1,
 		},
 	}
-	r.Rollouts, r.WeakenedRollouts = rollouts(), []plan.Weakening{{Pool: "web", Changes: []string{"maxUnavailable 1 -> 5", "wave canary is removed"}}}
+	r.Rollouts, r.WeakenedRollouts = rollouts(), []plan.Weakening{{Pool: "web", Changes: []string{"maxUnavailable 1 -> 5", "wave canary is removed or changed"}}}
+	r.BypassedRollouts = []plan.Bypass{{Pool: "gpu", Rollouts: []string{"web"}, Nodes: numbered("gpu-%03d", 1, 2)}}
 	r.Renames = []plan.Rename{{From: "legacy", To: "modern", Nodes: 3}}
 	r.EmptyWaves = []plan.EmptyWave{{Pool: "web", Wave: "zone-b", Taken: true}}
 	r.HeldBack = &review.HeldBack{

@@ -15,7 +15,7 @@ func blank() *review.Review {
 		Pools: []review.Object{}, RuntimeClasses: []review.Object{}, Nodes: []review.Nodes{},
 		Records: []review.Records{}, Members: []review.Members{},
 		HeldReleases: []review.HeldRelease{}, Kept: []string{}, Conflicts: []review.Conflict{}, Contests: []review.Contest{}, Problems: []string{}, Notes: []string{},
-		Rollouts: []review.Rollout{}, WeakenedRollouts: []plan.Weakening{}, EmptyWaves: []plan.EmptyWave{}, Renames: []plan.Rename{},
+		Rollouts: []review.Rollout{}, WeakenedRollouts: []plan.Weakening{}, BypassedRollouts: []plan.Bypass{}, EmptyWaves: []plan.EmptyWave{}, Renames: []plan.Rename{},
 	}
 }
 

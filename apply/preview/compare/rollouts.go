@@ -41,17 +41,15 @@ func (s *Sides) drains(difference *plan.Difference) map[string][]plan.DrainBefor
 	return difference.Drains(s.Before, from)
 }
 
-// weakenings are the pools whose rollouts the revision weakens.
-func (s *Sides) weakenings(difference *plan.Difference) []plan.Weakening {
-	return difference.Weakenings(s.Before, s.moment)
-}
-
-// noteWeakenings notes the pools whose rollouts the revision weakens.
-func (s *Sides) noteWeakenings(difference *plan.Difference) {
+// noteRollouts notes the pools that ask no rollout, and the rollouts that the revision weakens.
+func (s *Sides) noteRollouts(difference *plan.Difference) {
 	if s.moment.IsZero() {
 		return
 	}
-	for _, weakening := range s.weakenings(difference) {
+	for _, bypass := range difference.Bypasses(s.Before, s.moment) {
+		s.Notes = append(s.Notes, bypass.String())
+	}
+	for _, weakening := range difference.Weakenings(s.moment) {
 		s.Notes = append(s.Notes, weakening.String())
 	}
 }

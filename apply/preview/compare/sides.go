@@ -61,7 +61,7 @@ func (s *Sides) Difference() (*plan.Difference, error) {
 	}
 	s.noteHandovers(difference)
 	s.noteWaits(difference)
-	s.noteWeakenings(difference)
+	s.noteRollouts(difference)
 	s.noteEmptyWaves(difference)
 	for _, rename := range difference.Renames(s.Before) {
 		s.Notes = append(s.Notes, rename.String())
@@ -74,7 +74,8 @@ func (s *Sides) Difference() (*plan.Difference, error) {
 func (s *Sides) Review(difference *plan.Difference) (*review.Review, error) {
 	input := review.Input{Compared: s.Compared, Files: s.Files, Before: s.Before, Difference: difference, Notes: s.Notes, Renames: difference.Renames(s.Before)}
 	if !s.moment.IsZero() {
-		input.Schedules, input.Weakenings, input.EmptyWaves = s.schedules(difference), s.weakenings(difference), s.emptyWaves
+		input.Schedules, input.EmptyWaves = s.schedules(difference), s.emptyWaves
+		input.Bypasses, input.Weakenings = difference.Bypasses(s.Before, s.moment), difference.Weakenings(s.moment)
 	}
 	if s.inventory != nil {
 		input.Impact = impact.Of(s.inventory, difference.After(s.Before), s.drains(difference))

@@ -129,6 +129,7 @@ func (c Counts) worstOfClusters(noPods int) string {
 	add(c.NewConflicts, "conflict", "that the change brings")
 	add(c.PoolsHeldBack, "pool", "not pruned")
 	add(c.ReleasesHeldBack, "change", "held back for releases")
+	add(c.RolloutsBypassed, "node", "changed without asking a rollout")
 	add(c.RolloutsHalted, "rollout", "halted")
 	if noPods > 0 {
 		parts = append(parts, "pods of "+Count(noPods, "cluster")+" are not known")

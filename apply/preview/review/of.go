@@ -27,9 +27,10 @@ type Input struct {
 	Impact *impact.Impact
 	Notes  []string
 	// Schedules foretell the rollouts, Weakenings are the pools whose rollouts are weakened,
-	// and EmptyWaves the waves of changed ones that no node is in.
+	// Bypasses those that ask no rollout, and EmptyWaves the waves of changed ones that no node is in.
 	Schedules  []plan.PoolSchedule
 	Weakenings []plan.Weakening
+	Bypasses   []plan.Bypass
 	EmptyWaves []plan.EmptyWave
 	// Renames are the pools that the change renames.
 	Renames []plan.Rename
@@ -40,7 +41,7 @@ func Of(in Input) (*Review, error) {
 	r := &Review{
 		APIVersion: APIVersion, Kind: Kind, Compared: in.Compared,
 		Kept: listOf(in.Difference.Pools.Kept), Problems: []string{}, Notes: listOf(in.Notes), Impact: in.Impact,
-		Rollouts: rolloutsOf(in.Schedules, in.Impact), WeakenedRollouts: listOf(in.Weakenings), EmptyWaves: listOf(in.EmptyWaves), Renames: listOf(in.Renames),
+		Rollouts: rolloutsOf(in.Schedules, in.Impact), WeakenedRollouts: listOf(in.Weakenings), BypassedRollouts: listOf(in.Bypasses), EmptyWaves: listOf(in.EmptyWaves), Renames: listOf(in.Renames),
 	}
 	if broken := in.Compared.BrokenBase; broken != nil {
 		r.Compared.BrokenBase = &BrokenBase{Revision: broken.Revision, Problems: listOf(broken.Problems), MoreProblems: broken.MoreProblems}

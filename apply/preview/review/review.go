@@ -60,6 +60,9 @@ type Review struct {
 	// WeakenedRollouts are the pools whose rollouts let more happen than before, or sooner,
 	// sorted by name.
 	WeakenedRollouts []plan.Weakening `json:"weakenedRollouts"`
+	// BypassedRollouts are the pools that disturb nodes without asking rollouts that are on them,
+	// sorted by name.
+	BypassedRollouts []plan.Bypass `json:"bypassedRollouts"`
 	// EmptyWaves are those that no node of the pool is in, of pools that are created or changed,
 	// sorted by pool: what they are there to show is not shown.
 	EmptyWaves []plan.EmptyWave `json:"emptyWaves"`
@@ -267,6 +270,9 @@ type Counts struct {
 	EvictionsPerWave int `json:"evictionsPerWave"`
 	// PolicyWeakened are the pools whose rollouts are weakened.
 	PolicyWeakened int `json:"policyWeakened"`
+	// RolloutsBypassed are the nodes on which something disruptive happens without asking a
+	// rollout that is on them.
+	RolloutsBypassed int `json:"rolloutsBypassed"`
 	// EmptyWaves are the waves of pools that are created or changed which no node is in.
 	EmptyWaves int `json:"emptyWaves"`
 	// RolloutsHalted are the pools whose rollouts stay halted.

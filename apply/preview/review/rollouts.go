@@ -116,6 +116,13 @@ func rolloutsOf(schedules []plan.PoolSchedule, i *impact.Impact) []Rollout {
 // countRollouts counts the waves of the longest rollout, and the pods of the worst wave.
 func (c *Counts) countRollouts(r *Review) {
 	c.PolicyWeakened, c.EmptyWaves = len(r.WeakenedRollouts), len(r.EmptyWaves)
+	bypassed := map[string]bool{}
+	for _, bypass := range r.BypassedRollouts {
+		for _, node := range bypass.Nodes {
+			bypassed[node] = true
+		}
+	}
+	c.RolloutsBypassed = len(bypassed)
 	for _, rollout := range r.Rollouts {
 		c.Waves = max(c.Waves, len(rollout.Waves))
 		if rollout.Halt != nil {

@@ -134,6 +134,7 @@ func (c Counts) changes(renamed int) string {
 	}
 	add(c.PoolsHeldBack, "pool", "not pruned")
 	add(c.ReleasesHeldBack, "change", "held back for its releases")
+	add(c.RolloutsBypassed, "node", "changed without asking a rollout")
 	add(c.RolloutsHalted, "rollout", "halted")
 	add(c.NewConflicts, "conflict", "")
 	add(c.Conflicts-c.NewConflicts, "conflict", "as before")

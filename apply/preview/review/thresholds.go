@@ -188,6 +188,7 @@ var needs = map[string]string{
 	"waves":                  "nodes",
 	"evictionsPerWave":       "pods",
 	"policyWeakened":         "",
+	"rolloutsBypassed":       "nodes",
 	"emptyWaves":             "nodes",
 	"rolloutsHalted":         "nodes",
 }
