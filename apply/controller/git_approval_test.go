@@ -112,45 +112,6 @@ func TestGitApprovedPruneHappensOnce(t *testing.T) {
 	w.poolsAre(all...)
 }
 
-// An approval may be there before its revision is. It is used up by that even
-// where nothing would have been blocked, and never empties a source.
-func TestGitApprovalAhead(t *testing.T) {
-	w := newGitWorld(t)
-	repo := newRepository(t)
-	first := repo.commit(files{"pools/a.yaml": poolFile("a", "0"), "pools/b.yaml": poolFile("b", "0"), "pools/c.yaml": poolFile("c", "0")})
-	w.source("ahead", repo.url(), rarely)
-	w.follows("ahead", first)
-	ahead := func(changed files) string {
-		repo.git("switch", "--quiet", "--create=next")
-		repo.commit(changed)
-		revision := "main@sha1:" + repo.git("rev-parse", "next")
-		w.approve("ahead", revision)
-		repo.git("switch", "--quiet", "main")
-		repo.git("merge", "--quiet", "--ff-only", "next")
-		repo.git("branch", "--quiet", "--delete", "next")
-		w.request("ahead", revision)
-		return revision
-	}
-	second := ahead(files{"pools/c.yaml": ""})
-	w.pruneWasApproved("ahead", second, "1 pool deleted: c")
-	w.poolsAre("a", "b")
-
-	third := ahead(files{"pools/a.yaml": "", "pools/b.yaml": "", "pools/.gitkeep": "here\n"})
-	w.pruneIsBlocked("ahead", "2 pools kept", "no pool at all")
-	w.poolsAre("a", "b")
-	if handled := w.mustRead("ahead").Status.LastHandledPruneApproval; handled != second {
-		t.Errorf("%q is used up, and %q was not even acted on", handled, third)
-	}
-	// By hand, as the message says. The approval has nothing left to do then.
-	w.kubectl("delete", "nodepools.nodes.lailin.xyz", "a", "b")
-	w.sourceIs("ahead", "has used up the approval", func(src *v1.NodePoolSource) error {
-		if handled := src.Status.LastHandledPruneApproval; handled != third {
-			return fmt.Errorf("it is %q", handled)
-		}
-		return conditionIs(src.Status.Conditions, v1.PruneBlockedCondition, metav1.ConditionFalse, v1.SucceededReason)
-	})
-}
-
 // The loops are killed before each single deletion of an approved prune, and
 // before it is noted as done. The next start finishes it, by the approval: the
 // limit allows nothing.

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
 // Two sources say something of one pool: the first keeps it, the second says so
@@ -88,6 +89,7 @@ func TestGitPoolMadeByHand(t *testing.T) {
 // Two sources bring the same new pool at the same time. However the two passes
 // interleave, one of them has it and the other says so.
 func TestGitTwoSourcesAtOnce(t *testing.T) {
+	cluster.Long(t)
 	w := newGitWorld(t)
 	repo := newRepository(t)
 	content := files{}

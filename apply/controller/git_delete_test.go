@@ -120,40 +120,6 @@ func TestGitDeletionWaitsAndIsCalledOff(t *testing.T) {
 	lift()
 }
 
-// What somebody has asked to be left alone is left alone: the pools stay, and an
-// event says so.
-func TestGitDeletionOfAnIdleSource(t *testing.T) {
-	w := newGitWorld(t)
-	repo := newRepository(t)
-	w.node("a1", role("a"))
-	first := repo.commit(files{"pools/a.yaml": poolFile("a", "0")})
-	for i, tc := range []struct {
-		why  string
-		rest func(*v1.NodePoolSource)
-		says string
-	}{
-		{v1.SuspendedReason, func(src *v1.NodePoolSource) { src.Spec.Suspend = true }, "as the source is suspended: a"},
-		{v1.PausedReason, func(src *v1.NodePoolSource) {
-			metav1.SetMetaDataAnnotation(&src.ObjectMeta, v1.ReconcileAnnotation, v1.Disabled)
-		}, "as the source is paused: a"},
-	} {
-		w.source("rests", repo.url(), deletes, rarely)
-		if i > 0 {
-			w.handOver("rests", "a") // an earlier source of that name has left it
-		}
-		w.follows("rests", first)
-		w.poolsReady("a")
-		w.changeSource("rests", tc.rest)
-		w.stands("rests", v1.StalledCondition, metav1.ConditionFalse, tc.why)
-		src, mark := w.mustRead("rests"), w.mark()
-		w.kubectl("delete", "nodepoolsources.nodes.lailin.xyz", "rests")
-		w.toldOf(src, "PoolsKept: ", "1 pool kept, "+tc.says)
-		w.poolsAre("a")
-		w.carries("a1", tiers("a", "0"))
-		w.wroteOnly(mark, "patch nodepoolsources rests", "patch nodepoolsources/status rests")
-	}
-}
-
 // The loops are killed before each single deletion, and before the finalizer is
 // taken off. The next start finishes, and lets a pool stay that was handed over
 // meanwhile.
@@ -224,52 +190,6 @@ func TestGitDeletionLosesARace(t *testing.T) {
 	w.carries("b1", tiers("b", "0"))
 	if owner := w.allPools()["b"].Annotations[v1.SourceUIDAnnotation]; owner != quick {
 		t.Errorf("pool b is of %q: nobody was faster than the deletion", owner)
-	}
-}
-
-// The finalizer is the administrator's to take away. From a source that stays it
-// comes back; one that is being deleted goes, and pools that are still there stay.
-func TestGitFinalizerTakenAwayByHand(t *testing.T) {
-	w := newGitWorld(t)
-	repo := newRepository(t)
-	w.node("keep1", role("keep"))
-	first := repo.commit(files{"pools/keep.yaml": poolFile("keep", "0"), "pools/a.yaml": poolFile("a", "0")})
-	w.source("hand", repo.url(), deletes, rarely)
-	w.follows("hand", first)
-	w.poolsReady("a", "keep")
-	away := func() {
-		w.kubectl("patch", "nodepoolsources.nodes.lailin.xyz", "hand", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
-	}
-	holds := func(want bool) {
-		w.sourceIs("hand", fmt.Sprintf("has the finalizer: %t", want), func(src *v1.NodePoolSource) error {
-			if have := slices.Contains(src.Finalizers, v1.SourceFinalizer); have != want {
-				return fmt.Errorf("finalizers are %v", src.Finalizers)
-			}
-			return nil
-		})
-	}
-	away()
-	holds(true)
-
-	lift := w.refuse()
-	w.kubectl("delete", "nodepoolsources.nodes.lailin.xyz", "hand", "--wait=false")
-	w.sourceIs("hand", "waits", func(src *v1.NodePoolSource) error {
-		return conditionIs(src.Status.Conditions, v1.StalledCondition, metav1.ConditionTrue, v1.DeletingReason)
-	})
-	away()
-	w.isGone("hand")
-	mark := w.mark()
-	lift()
-	// A source that is followed from here on shows that time has passed.
-	clock := newRepository(t)
-	w.source("clock", clock.url())
-	w.follows("clock", clock.commit(files{"pools/clock.yaml": poolFile("clock", "0")}))
-	w.poolsAre("a", "clock", "keep")
-	w.carries("keep1", tiers("keep", "0"))
-	for _, write := range w.written(mark) {
-		if strings.HasPrefix(write, "delete nodepools ") || write == "patch nodes keep1" {
-			t.Errorf("the source is gone, and the loops wrote %q", write)
-		}
 	}
 }
 

@@ -80,95 +80,18 @@ func TestGitAPoolMoves(t *testing.T) {
 	}
 }
 
-// Two pools change places in one commit: neither source waits for the other to be done.
-func TestGitTwoPoolsChangePlaces(t *testing.T) {
-	w := newMovingWorld(t)
-	moved := w.repo.commit(files{
-		"one/gpu.yaml": "", "two/gpu.yaml": poolFile("gpu", "0", movingTaint),
-		"two/other.yaml": "", "one/other.yaml": poolFile("other", "0"),
-	})
-	w.request("one", "now")
-	w.follows("one", moved)
-	w.follows("two", moved)
-	w.recordIs("gpu", "two", moved, "gpu.yaml")
-	w.recordIs("other", "one", moved, "other.yaml")
-	w.kept()
-}
-
 // While it is not known what the second source has, the pool stays with the first, which
 // says for whom it waits.
 func TestGitAPoolMovesToASourceThatIsNotRead(t *testing.T) {
-	suspend := func(suspended bool) func(*movingWorld) {
-		return func(w *movingWorld) {
-			w.changeSource("two", func(src *v1.NodePoolSource) { src.Spec.Suspend = suspended })
-		}
-	}
-	for name, c := range map[string]struct {
-		spoil, mend func(*movingWorld)
-		says        string
-	}{
-		"suspended": {suspend(true), suspend(false), `source "two", which may have them, is suspended`},
-		"invalid": {
-			func(w *movingWorld) { w.repo.commit(files{"two/broken.yaml": "kind: Nonsense\n"}) },
-			func(w *movingWorld) {
-				w.repo.commit(files{"two/broken.yaml": ""})
-				w.request("one", "mended")
-				w.request("two", "mended")
-			}, `source "two", which may have them, has a revision that is not taken`,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newMovingWorld(t)
-			c.spoil(w)
-			moved := w.moves()
-			w.request("one", "now")
-			w.stands("one", v1.PruneBlockedCondition, metav1.ConditionTrue, v1.PruneBlockedReason, c.says, "kept: gpu", "nodepools approve source/one")
-			w.kept()
-			c.mend(w)
-			w.sourceIs("two", "has taken up the pool", func(src *v1.NodePoolSource) error {
-				return conditionIs(src.Status.Conditions, v1.ReadyCondition, metav1.ConditionTrue, v1.SucceededReason)
-			})
-			w.sourceIs("one", "waits for nobody", func(src *v1.NodePoolSource) error {
-				return conditionIs(src.Status.Conditions, v1.PruneBlockedCondition, metav1.ConditionFalse, v1.SucceededReason)
-			})
-			if uid := w.allPools()["gpu"].Annotations[v1.SourceUIDAnnotation]; uid != w.uid("two") {
-				t.Errorf("at %s pool gpu is of the source %s", moved, uid)
-			}
-			w.kept()
-		})
-	}
-}
-
-// Where no source is to have a pool, an approval lets it go, although another source is not
-// read.
-func TestGitAPrunedPoolWithASuspendedNeighbour(t *testing.T) {
 	w := newMovingWorld(t)
 	w.changeSource("two", func(src *v1.NodePoolSource) { src.Spec.Suspend = true })
-	gone := w.repo.commit(files{"one/gpu.yaml": ""})
+	moved := w.moves()
 	w.request("one", "now")
-	w.stands("one", v1.PruneBlockedCondition, metav1.ConditionTrue, v1.PruneBlockedReason, "is suspended", "kept: gpu")
+	w.stands("one", v1.PruneBlockedCondition, metav1.ConditionTrue, v1.PruneBlockedReason, `source "two", which may have them, is suspended`, "kept: gpu", "nodepools approve source/one")
 	w.kept()
-	w.kubectl("annotate", "nodepoolsources.nodes.lailin.xyz", "one", v1.ApprovePruneAnnotation+"="+gone)
-	w.follows("one", gone)
-	w.poolsAre("rest", "other")
-	w.carries("gpu1", role("gpu"))
-}
-
-// Between two repositories a pool moves in two commits: first the second repository has it
-// too, and then the first has it no more. Nobody has to annotate it.
-func TestGitAPoolMovesBetweenRepositories(t *testing.T) {
-	w := newMovingWorld(t)
-	theirs := newRepository(t)
-	second := theirs.commit(files{"pools/gpu.yaml": poolFile("gpu", "0", movingTaint), "pools/new.yaml": poolFile("new", "0")})
-	w.source("three", theirs.url(), rarely)
-	w.stands("three", v1.ValidCondition, metav1.ConditionFalse, v1.ClaimedReason, `source "one" owns it`)
-	w.kept()
-	first := w.repo.commit(files{"one/gpu.yaml": ""})
-	w.request("one", "now")
-	w.request("two", "now")
-	w.follows("three", second)
-	w.follows("one", first)
-	w.poolsAre("gpu", "rest", "other", "new")
-	w.recordIs("gpu", "three", second, "gpu.yaml")
+	w.changeSource("two", func(src *v1.NodePoolSource) { src.Spec.Suspend = false })
+	w.follows("two", moved)
+	w.follows("one", moved)
+	w.recordIs("gpu", "two", moved, "gpu.yaml")
 	w.kept()
 }

@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 
@@ -26,8 +25,6 @@ func TestGitRepositoryBehindAProxy(t *testing.T) {
 	server := repo.servePrivately(t, token)
 	servers := map[string]string{"example.com:443": server.Listener.Addr().String()}
 	proxy := proxies.HTTP(t, &proxies.Proxy{Servers: servers, Username: "user", Password: password}, nil)
-	socks := proxies.SOCKS(t, &proxies.Proxy{Servers: servers})
-	closed := proxies.HTTP(t, &proxies.Proxy{}, nil)
 	secret := func(data map[string]string) {
 		bytes := map[string][]byte{}
 		for key, value := range data {
@@ -56,11 +53,9 @@ func TestGitRepositoryBehindAProxy(t *testing.T) {
 		{"the Secret is gone", func() {
 			w.do(w.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: manifests.DefaultNamespace, Name: "proxy"}}))
 		}, "CredentialInvalid", []string{"Secret nodepools-system/proxy: does not exist", "spec.proxySecretRef"}},
-		{"the address is missing", func() { secret(map[string]string{"username": "user"}) }, "CredentialInvalid", []string{"Secret nodepools-system/proxy: the key address is missing"}},
 		{"another password", func() {
 			secret(map[string]string{"address": "http://" + proxy.Address, "username": "user", "password": "other"})
 		}, "Unreachable", []string{"the proxy wants a credential, or another one", "spec.proxySecretRef"}},
-		{"it allows nothing", func() { secret(map[string]string{"address": "http://" + closed.Address}) }, "Unreachable", []string{"the proxy answered with HTTP status 403"}},
 	} {
 		c.wrong()
 		w.stands("behind", v1.FetchedCondition, metav1.ConditionFalse, c.reason, c.says...)
@@ -71,18 +66,6 @@ func TestGitRepositoryBehindAProxy(t *testing.T) {
 	}
 	if len(proxy.Asked()) == 0 {
 		t.Error("the proxy of HTTP was not asked")
-	}
-	secret(map[string]string{"address": "socks5://" + socks.Address})
-	w.eventually("the proxy of SOCKS is asked", func() error { // a poll that began before may still ask the other one
-		if len(socks.Asked()) == 0 {
-			return errors.New("not yet")
-		}
-		return nil
-	})
-	before := len(proxy.Asked())
-	w.follows("behind", repo.commit(files{"pools/a.yaml": poolFile("a", "socks")}))
-	if asked := proxy.Asked()[before:]; len(asked) > 0 {
-		t.Errorf("the proxy of HTTP was asked for %q, whose address is in no Secret any more", asked)
 	}
 	src := w.mustRead("behind")
 	for _, canary := range []string{token, password} {

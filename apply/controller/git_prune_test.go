@@ -1,9 +1,6 @@
 package controller
 
 import (
-	"fmt"
-	"maps"
-	"slices"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -44,25 +41,10 @@ func TestGitNothingIsPrunedOnDoubt(t *testing.T) {
 		says      []string
 	}{
 		{
-			name: "folder renamed", reason: "the pools are in the repository still, elsewhere", stays: true,
-			doubt:     func(_ *gitWorld, r *repository) { r.git("mv", "pools", "elsewhere"); r.commit(nil) },
-			condition: v1.FetchedCondition, status: metav1.ConditionFalse, why: "PathMissing",
-			says: []string{`"pools"`, "is not taken; main@sha1:"},
-		},
-		{
 			name: "folder deleted", reason: "Git knows no empty folder", stays: true,
 			doubt:     func(_ *gitWorld, r *repository) { r.git("rm", "-rq", "pools"); r.commit(nil) },
 			condition: v1.FetchedCondition, status: metav1.ConditionFalse, why: "PathMissing",
 			says: []string{`"pools"`, "is not taken; main@sha1:"},
-		},
-		{
-			name: "folder turned into a file", reason: "a file holds no pools", stays: true,
-			doubt: func(_ *gitWorld, r *repository) {
-				r.git("rm", "-rq", "pools")
-				r.commit(files{"pools": "nothing\n"})
-			},
-			condition: v1.FetchedCondition, status: metav1.ConditionFalse, why: "PathNotFolder",
-			says: []string{`"pools"`},
 		},
 		{
 			name: "folder emptied of pools", reason: "the last pools of a source are never pruned",
@@ -72,18 +54,6 @@ func TestGitNothingIsPrunedOnDoubt(t *testing.T) {
 			},
 			condition: v1.PruneBlockedCondition, status: metav1.ConditionTrue, why: v1.PruneBlockedReason,
 			says: []string{"2 pools kept", "no pool at all", "a, b"},
-		},
-		{
-			name: "another path that is there", reason: "it holds files, and no pool",
-			doubt:     spec(func(spec *v1.NodePoolSourceSpec) { spec.Path = "docs" }),
-			condition: v1.PruneBlockedCondition, status: metav1.ConditionTrue, why: v1.PruneBlockedReason,
-			says: []string{"2 pools kept", "a, b"},
-		},
-		{
-			name: "another path that is not there", reason: "the same revision as before must be read anew", stays: true,
-			doubt:     spec(func(spec *v1.NodePoolSourceSpec) { spec.Path = "nowhere" }),
-			condition: v1.FetchedCondition, status: metav1.ConditionFalse, why: "PathMissing",
-			says: []string{`"nowhere"`},
 		},
 		{
 			name: "another branch that is not there", reason: "what cannot be read is not empty", stays: true,
@@ -176,91 +146,6 @@ func TestGitPruneLimit(t *testing.T) {
 			t.Errorf("pool e was never touched, and the loops wrote %q", write)
 		}
 	}
-}
-
-// prune: false keeps every pool, and says nothing of it.
-func TestGitPruneSwitchedOff(t *testing.T) {
-	w := newGitWorld(t)
-	repo := newRepository(t)
-	w.node("a1", role("a"))
-	first := repo.commit(files{"pools/a.yaml": poolFile("a", "0"), "pools/b.yaml": poolFile("b", "0")})
-	w.source("off", repo.url(), func(src *v1.NodePoolSource) { src.Spec.Prune = ptr.To(false) })
-	w.follows("off", first)
-	second := repo.commit(files{"pools/a.yaml": "", "pools/b.yaml": poolFile("b", "1")})
-	w.follows("off", second)
-	w.poolsAre("a", "b")
-	w.carries("a1", tiers("a", "0"))
-
-	w.changeSource("off", func(src *v1.NodePoolSource) { src.Spec.Prune = ptr.To(true) })
-	w.poolsAre("b")
-	w.carries("a1", role("a"))
-}
-
-// One pool may be kept by its annotation, set by hand or in Git. Where Git set
-// it, Git can take it back, too.
-func TestGitPruneDisabledForOnePool(t *testing.T) {
-	w := newGitWorld(t)
-	repo := newRepository(t)
-	kept := func(name string) string {
-		return poolFile(name, "0") + "---\n" // a second, empty document changes nothing
-	}
-	inGit := func(name string) string {
-		file := poolFile(name, "0")
-		return file[:len("apiVersion: nodes.lailin.xyz/v1\nkind: NodePool\nmetadata:\n")] +
-			"  annotations: {" + v1.PruneAnnotation + ": " + v1.Disabled + "}\n" + file[len("apiVersion: nodes.lailin.xyz/v1\nkind: NodePool\nmetadata:\n"):]
-	}
-	content := files{"pools/hand.yaml": kept("hand"), "pools/git.yaml": inGit("git"), "pools/lifted.yaml": inGit("lifted"), "pools/rest.yaml": poolFile("rest", "0")}
-	first := repo.commit(content)
-	w.source("keep", repo.url(), func(src *v1.NodePoolSource) { src.Spec.PruneLimit = ptr.To(intstr.FromString("100%")) })
-	w.follows("keep", first)
-	w.kubectl("annotate", "nodepools.nodes.lailin.xyz", "hand", v1.PruneAnnotation+"="+v1.Disabled)
-
-	second := repo.commit(files{"pools/lifted.yaml": poolFile("lifted", "0")})
-	w.follows("keep", second)
-	if value, found := w.allPools()["lifted"].Annotations[v1.PruneAnnotation]; found {
-		t.Errorf("Git no longer says so, and pool lifted still has the annotation at %q", value)
-	}
-
-	third := repo.commit(files{"pools/hand.yaml": "", "pools/git.yaml": "", "pools/lifted.yaml": ""})
-	w.follows("keep", third)
-	w.poolsAre("hand", "git", "rest")
-	w.kubectl("annotate", "nodepools.nodes.lailin.xyz", "hand", v1.PruneAnnotation+"-")
-	w.request("keep", "now")
-	w.poolsAre("git", "rest")
-}
-
-// A name that a message may hold is bounded, however many pools there are.
-func TestGitManyPoolsAreCounted(t *testing.T) {
-	w := newGitWorld(t)
-	repo := newRepository(t)
-	content := files{"pools/z.yaml": poolFile("z", "0")}
-	for i := range 40 {
-		content[fmt.Sprintf("pools/p%02d.yaml", i)] = poolFile(fmt.Sprintf("p%02d", i), "0")
-	}
-	first := repo.commit(content)
-	w.source("many", repo.url())
-	w.follows("many", first)
-	for _, name := range slices.Sorted(maps.Keys(content)) {
-		if name != "pools/z.yaml" {
-			content[name] = ""
-		}
-	}
-	delete(content, "pools/z.yaml")
-	repo.commit(content)
-	w.stands("many", v1.PruneBlockedCondition, metav1.ConditionTrue, v1.PruneBlockedReason, "40 pools kept", "the limit is 13", "p00, p01", "and 30 more")
-
-	// Another source may say as much of the same pools, while the first has them.
-	other := newRepository(t)
-	for name := range content {
-		content[name] = poolFile(name[len("pools/"):len("pools/p00")], "0")
-	}
-	w.follows("many", repo.commit(content))
-	for name := range content {
-		content[name] = poolFile(name[len("pools/"):len("pools/p00")], "other")
-	}
-	other.commit(content)
-	w.source("rival", other.url())
-	w.stands("rival", v1.ValidCondition, metav1.ConditionFalse, v1.ClaimedReason, `p00.yaml:1: pool "p00"`, `source "many"`, "and 30 more")
 }
 
 // kubectl does something by hand.

@@ -6,8 +6,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -46,8 +44,6 @@ func newTokenWorld(t *testing.T) *tokenWorld {
 	w.issuers.Change(func() {
 		w.issuers.Life, w.issuers.Git = shortly, backend
 		w.issuers.App = issuers.App{ID: "1234", Key: &key.PublicKey, Installation: 42, Owner: "acme", Kind: "orgs", Repositories: []string{"repo"}}
-		w.issuers.Azure = issuers.AzureIdentity{Tenant: "tenant-1", Client: "client-1", Assertion: "s3cr3t-canary-projected"}
-		w.issuers.AWS = issuers.AWSIdentity{Role: "arn:aws:iam::111122223333:role/nodepools", Assertion: "s3cr3t-canary-projected"}
 	})
 	w.app = map[string][]byte{
 		"githubAppID": []byte("1234"), "githubAppInstallationID": []byte("42"), "ca.crt": w.issuers.CA(),
@@ -58,27 +54,12 @@ func newTokenWorld(t *testing.T) *tokenWorld {
 	return w
 }
 
-// identity is what a webhook puts into the pod of the controller.
-func (w *tokenWorld) identity(token string, variables map[string]string) {
-	w.t.Helper()
-	file := filepath.Join(w.t.TempDir(), "token")
-	if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
-		w.t.Fatal(err)
-	}
-	for name, value := range variables {
-		if value == "" {
-			value = file
-		}
-		w.t.Setenv(name, value)
-	}
-}
-
 // wantNoToken checks that nothing that was issued is told of a source, or logged.
 func (w *tokenWorld) wantNoToken(source string) {
 	w.t.Helper()
 	src := w.mustRead(source)
 	text := fmt.Sprint(src.Status, w.eventsOf(src)) + reachable(w.log.text()) + w.series()
-	for _, token := range append(w.issuers.Tokens(), "s3cr3t-canary-projected") {
+	for _, token := range w.issuers.Tokens() {
 		wantNoSecret(w.t, token, text)
 	}
 }
@@ -96,109 +77,36 @@ func (w *tokenWorld) renews(times int) {
 }
 
 // TestGitTokens follows a repository that takes nothing but a token which was issued and
-// has not expired, at each provider. Tokens are renewed on the way, replaced where they
-// are revoked, and what is wrong has one message. The pools stay meanwhile, and what is
-// corrected works at the next poll.
+// has not expired. Tokens are renewed on the way, replaced where they are revoked, and
+// what is wrong is reported. The pools stay meanwhile, and what is corrected works at the
+// next poll.
 func TestGitTokens(t *testing.T) {
 	w := newTokenWorld(t)
-	ca := map[string][]byte{"ca.crt": w.issuers.CA()}
+	suspended := func(yes bool) {
+		w.issuers.Change(func() { w.issuers.App.Suspended = yes })
+		w.issuers.Revoke()
+	}
+	next := func(tier string) string { return w.repo.commit(files{"pools/a.yaml": poolFile("a", tier)}) }
 	w.node("a1", role("a"))
-	wrong := func(change func()) func() {
-		return func() { w.issuers.Change(change); w.issuers.Revoke() }
-	}
-	type trouble struct {
-		name          string
-		wrong, mend   func()
-		reason, field string
-		says          string
-	}
-	tier := 0
-	for _, c := range []struct {
-		provider v1.Provider
-		url      string
-		set      func()
-		troubles []trouble
-	}{
-		{v1.GitHubProvider, "https://github.com/acme/repo", func() { w.secret("git", "https://github.com/acme", w.app) }, []trouble{
-			{"suspended", wrong(func() { w.issuers.App.Suspended = true }), wrong(func() { w.issuers.App.Suspended = false }), "TokenRefused", "Secret nodepools-system/git: ", "is suspended"},
-			{"not granted", wrong(func() { w.issuers.App.Repositories = nil }), wrong(func() { w.issuers.App.Repositories = []string{"repo"} }), "TokenRefused", "Secret nodepools-system/git: ", "may not read the contents of the repository repo"},
-			{"another App", func() {
-				other := map[string][]byte{}
-				for key, value := range w.app {
-					other[key] = value
-				}
-				other["githubAppID"] = []byte("99")
-				w.secret("git", "https://github.com/acme", other)
-			}, func() { w.secret("git", "https://github.com/acme", w.app) }, "TokenRefused", "Secret nodepools-system/git: ", "no GitHub App with this githubAppID"},
-			{"no App", func() { w.secret("git", "https://github.com/acme", ca) }, func() { w.secret("git", "https://github.com/acme", w.app) }, "CredentialInvalid", "Secret nodepools-system/git: ", "the key githubAppID is missing"},
-		}},
-		{v1.AzureProvider, "https://dev.azure.com/acme/project/_git/repo", func() {
-			w.secret("git", "https://dev.azure.com/acme", ca)
-			w.identity("s3cr3t-canary-projected", map[string]string{"AZURE_CLIENT_ID": "client-1", "AZURE_TENANT_ID": "tenant-1", "AZURE_FEDERATED_TOKEN_FILE": ""})
-		}, []trouble{
-			{"not federated", wrong(func() { w.issuers.Azure.Assertion = "other" }), wrong(func() { w.issuers.Azure.Assertion = "s3cr3t-canary-projected" }), "TokenRefused", "spec.provider azure: ", "(AADSTS700213): no federated credential"},
-			{"no webhook", func() { t.Setenv("AZURE_CLIENT_ID", "") }, func() { t.Setenv("AZURE_CLIENT_ID", "client-1") }, "CredentialInvalid", "spec.provider azure: ", "no AZURE_CLIENT_ID in its environment"},
-			{"a login beside it", func() {
-				w.secret("git", "https://dev.azure.com/acme", map[string][]byte{"username": []byte("u"), "password": []byte("p")})
-			}, func() { w.secret("git", "https://dev.azure.com/acme", ca) }, "CredentialInvalid", "Secret nodepools-system/git: ", "it has a login, and spec.provider azure is one itself"},
-		}},
-		{v1.AWSProvider, "https://git-codecommit.eu-central-1.amazonaws.com/v1/repos/repo", func() {
-			w.secret("git", "https://git-codecommit.eu-central-1.amazonaws.com/v1/repos", ca)
-			w.identity("s3cr3t-canary-projected", map[string]string{"AWS_ROLE_ARN": "arn:aws:iam::111122223333:role/nodepools", "AWS_WEB_IDENTITY_TOKEN_FILE": ""})
-		}, []trouble{
-			{"not trusted", wrong(func() { w.issuers.AWS.Role = "other" }), wrong(func() { w.issuers.AWS.Role = "arn:aws:iam::111122223333:role/nodepools" }), "TokenRefused", "spec.provider aws: ", "may not assume the role"},
-		}},
-	} {
-		t.Run(string(c.provider), func(*testing.T) {
-			c.set()
-			name := string(c.provider)
-			next := func() string {
-				tier++
-				return w.repo.commit(files{"pools/" + name + ".yaml": poolFile(name, fmt.Sprint(tier))})
-			}
-			w.node(name+"-1", role(name))
-			first := next()
-			w.source(name, c.url, func(src *v1.NodePoolSource) {
-				src.Spec.Path, src.Spec.Provider = "pools", c.provider
-				src.Spec.SecretRef, src.Spec.ProxySecretRef = &v1.SecretRef{Name: "git"}, &v1.SecretRef{Name: "proxy"}
-			})
-			w.follows(name, first)
-			w.poolsReady(name)
-			w.renews(3)
-			w.follows(name, next())
-			w.issuers.Revoke()
-			w.follows(name, next())
-			for _, trouble := range c.troubles {
-				before := fmt.Sprint(tier)
-				trouble.wrong()
-				w.stands(name, v1.FetchedCondition, metav1.ConditionFalse, trouble.reason, trouble.field, trouble.says)
-				w.carries(name+"-1", tiers(name, before))
-				trouble.mend()
-				w.follows(name, next())
-				w.carries(name+"-1", tiers(name, fmt.Sprint(tier)))
-			}
-			w.wantNoToken(name)
-			w.kubectl("delete", "nodepoolsources.nodes.lailin.xyz", name)
-			w.repo.commit(files{"pools/" + name + ".yaml": ""})
-		})
-	}
-}
-
-// A token that was revoked is replaced, however long it would last.
-func TestGitRevokedTokenIsReplaced(t *testing.T) {
-	w := newTokenWorld(t)
-	w.issuers.Change(func() { w.issuers.Life = time.Hour })
 	w.secret("git", "https://github.com/acme", w.app)
-	first := w.repo.commit(files{"pools/a.yaml": poolFile("a", "0")})
-	w.source("revoked", "https://github.com/acme/repo", func(src *v1.NodePoolSource) {
+	first := next("1")
+	w.source("tokens", "https://github.com/acme/repo", func(src *v1.NodePoolSource) {
+		src.Spec.Provider = v1.GitHubProvider
 		src.Spec.SecretRef, src.Spec.ProxySecretRef = &v1.SecretRef{Name: "git"}, &v1.SecretRef{Name: "proxy"}
 	})
-	w.follows("revoked", first)
+	w.follows("tokens", first)
+	w.renews(3)
+	w.follows("tokens", next("2"))
 	w.issuers.Revoke()
-	w.follows("revoked", w.repo.commit(files{"pools/a.yaml": poolFile("a", "1")}))
-	if asked := w.issuers.Asked(); len(asked) != 2 {
-		t.Errorf("asked %v, want one request for each of two tokens", asked)
-	}
+	w.follows("tokens", next("3"))
+	w.carries("a1", tiers("a", "3"))
+	suspended(true)
+	w.stands("tokens", v1.FetchedCondition, metav1.ConditionFalse, "TokenRefused", "Secret nodepools-system/git: ", "is suspended")
+	w.carries("a1", tiers("a", "3"))
+	suspended(false)
+	w.follows("tokens", next("4"))
+	w.carries("a1", tiers("a", "4"))
+	w.wantNoToken("tokens")
 }
 
 // The API server refuses a source that would have the identity of the controller sent

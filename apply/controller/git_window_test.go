@@ -7,8 +7,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -78,73 +76,4 @@ func TestGitRevisionWaitsForItsWindow(t *testing.T) {
 	if got := tier(); got != "2" {
 		t.Errorf("tier is %q, want that of the second revision", got)
 	}
-}
-
-// During an exclusion nothing is deleted, whatever is approved; and of a new revision that
-// is refused, the one before it stands, and is repaired.
-func TestGitNothingIsDeletedOutsideItsWindows(t *testing.T) {
-	w := newGitWorld(t)
-	repo := newRepository(t)
-	first := repo.commit(files{"pools/a.yaml": poolFile("a", "1"), "pools/b.yaml": poolFile("b", "1"), "pools/c.yaml": poolFile("c", "1"), "pools/d.yaml": poolFile("d", "1")})
-	w.source("nightly", repo.url(), rarely, func(src *v1.NodePoolSource) { src.Spec.PruneLimit = ptr.To(intstr.FromInt32(1)) })
-	w.follows("nightly", first)
-	exclude := func(until time.Time) {
-		w.changeSource("nightly", func(src *v1.NodePoolSource) {
-			src.Spec.Exclusions = []v1.Exclusion{{Start: &metav1.Time{Time: until.AddDate(-1, 0, 0)}, End: &metav1.Time{Time: until}}}
-		})
-	}
-	day := 24 * time.Hour
-	exclude(time.Now().Add(day))
-
-	claim := repo.commit(files{"pools/theirs.yaml": poolFile("theirs", "1")})
-	w.do(w.Create(t.Context(), &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "theirs"}}))
-	w.request("nightly", claim)
-	w.stands("nightly", v1.ValidCondition, metav1.ConditionFalse, v1.ClaimedReason)
-	update(w.world, &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, func(pool *v1.NodePool) {
-		pool.Spec.Labels["example.com/tier"] = "by-hand"
-	})
-	w.eventually("the pool is as the first revision has it", func() error {
-		pool := &v1.NodePool{}
-		w.do(w.Get(t.Context(), client.ObjectKey{Name: "a"}, pool))
-		if got := pool.Spec.Labels["example.com/tier"]; got != "1" {
-			return fmt.Errorf("tier is %q", got)
-		}
-		return nil
-	})
-
-	repo.git("rm", "-q", "pools/b.yaml", "pools/c.yaml", "pools/theirs.yaml")
-	fewer := repo.commit(nil)
-	w.request("nightly", "fewer")
-	w.stands("nightly", v1.ReconcilingCondition, metav1.ConditionTrue, v1.WaitingForWindowReason, "2 pools kept")
-	w.sourceIs("nightly", "says what would be blocked", func(src *v1.NodePoolSource) error {
-		return conditionIs(src.Status.Conditions, v1.PruneBlockedCondition, metav1.ConditionTrue, v1.PruneBlockedReason, "kept: b, c", fewer)
-	})
-	w.approve("nightly", fewer)
-	w.sourceIs("nightly", "blocks nothing", func(src *v1.NodePoolSource) error {
-		return conditionIs(src.Status.Conditions, v1.PruneBlockedCondition, metav1.ConditionFalse, v1.SucceededReason)
-	})
-	w.request("nightly", "approved")
-	if count := w.undeleted("b", "c"); count != 2 {
-		t.Errorf("%d of 2 pools are left during the exclusion", count)
-	}
-
-	// The revision is applied, blocked, when nothing is approved; then approved too late.
-	w.kubectl("annotate", "nodepoolsources.nodes.lailin.xyz", "nightly", v1.ApprovePruneAnnotation+"-")
-	exclude(time.Now().Add(-time.Second))
-	w.eventually("it is applied", func() error {
-		if src := w.mustRead("nightly"); src.Status.Revision != fewer {
-			return fmt.Errorf("revision %s", src.Status.Revision)
-		}
-		return nil
-	})
-	exclude(time.Now().Add(day))
-	w.approve("nightly", fewer)
-	w.stands("nightly", v1.ReconcilingCondition, metav1.ConditionTrue, v1.WaitingForWindowReason, "b, c")
-	w.request("nightly", "approved late")
-	if count := w.undeleted("b", "c"); count != 2 {
-		t.Errorf("%d of 2 pools are left during the exclusion", count)
-	}
-	exclude(time.Now().Add(3 * time.Second))
-	w.poolsAre("a", "d", "theirs")
-	w.pruneWasApproved("nightly", fewer, "2 pools deleted: b, c")
 }
