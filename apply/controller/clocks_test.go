@@ -21,7 +21,7 @@ func TestClocksApart(t *testing.T) {
 	clockIs := func(by time.Duration) {
 		t.Helper()
 		w.stop()
-		w.stop = runLoops(t, w.config, Options{clock: loop.Clock{
+		w.stop = runLoops(t, w.config, Options{clock: &loop.Clock{
 			Now: func() time.Time { return time.Now().Add(by) }, After: time.After,
 		}}, testr.NewWithOptions(t, testr.Options{Verbosity: -1}))
 	}

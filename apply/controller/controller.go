@@ -51,8 +51,8 @@ type Options struct {
 
 	// repairs is for tests; the zero value means plan.DefaultRepairBackoff.
 	repairs plan.RepairBackoff
-	// clock is for tests; the zero value means that of the machine.
-	clock loop.Clock
+	// clock is for tests; nil is for that of the machine.
+	clock *loop.Clock
 	// added is for tests, and called with what was added.
 	added func(*fleet.Fleet, *nodes.Reconciler, *pools.Reconciler, *sources.Reconciler)
 }
@@ -84,15 +84,14 @@ func NewScheme() (*runtime.Scheme, error) {
 // Add adds the reconcilers to a manager, which must have been made with [NewScheme]
 // and [nodecache.New].
 func Add(mgr manager.Manager, options Options) error {
-	clock := options.clock
-	if clock.Now == nil {
-		clock = loop.SystemClock()
-	}
 	cachedNodes, err := nodecache.Cached(mgr.GetCache())
 	if err != nil {
 		return err
 	}
-	view := fleet.New(mgr.GetClient(), cachedNodes).WithLive(mgr.GetAPIReader()).WithClock(clock)
+	view := fleet.New(mgr.GetClient(), cachedNodes).WithLive(mgr.GetAPIReader())
+	if options.clock != nil {
+		view = view.WithClock(*options.clock)
+	}
 	view.Watch(mgr.GetCache())
 	concurrency := cmp.Or(options.Concurrency, DefaultConcurrency)
 	nodeClient, err := apply.NewNodeClient(mgr.GetConfig(), mgr.GetHTTPClient())
@@ -102,11 +101,11 @@ func Add(mgr manager.Manager, options Options) error {
 	recorder := mgr.GetEventRecorder(v1.FieldManager)
 
 	ofNodes := nodes.New(mgr.GetClient(), mgr.GetAPIReader(), cachedNodes, view, apply.NewThrottle(nodeClient, concurrency),
-		cmp.Or(options.repairs, plan.DefaultRepairBackoff()), options.Metrics, mgr.GetLogger()).WithClock(clock)
+		cmp.Or(options.repairs, plan.DefaultRepairBackoff()), options.Metrics, mgr.GetLogger())
 	if err := ofNodes.AddTo(mgr, concurrency); err != nil {
 		return fmt.Errorf("nodes: %w", err)
 	}
-	ofPools := pools.New(mgr.GetClient(), view, recorder).WithClock(clock).WithPods(func(ctx context.Context, class string) ([]plan.WaitingPod, error) {
+	ofPools := pools.New(mgr.GetClient(), view, recorder).WithPods(func(ctx context.Context, class string) ([]plan.WaitingPod, error) {
 		return evict.Waiting(ctx, mgr.GetAPIReader(), mgr.GetClient(), class)
 	})
 	if err := ofPools.AddTo(mgr); err != nil {
@@ -118,7 +117,6 @@ func Add(mgr manager.Manager, options Options) error {
 		Namespace:    cmp.Or(options.Namespace, manifests.DefaultNamespace),
 		Webhooks:     options.Webhooks,
 		Metrics:      options.Metrics,
-		Clock:        clock,
 	})
 	if err := ofSources.AddTo(mgr); err != nil {
 		return fmt.Errorf("sources: %w", err)

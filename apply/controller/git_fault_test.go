@@ -152,19 +152,6 @@ func TestGitTroubleIsReportedOnce(t *testing.T) {
 	}
 }
 
-// A repository without a commit is reported as one, and followed from its first
-// commit on.
-func TestGitEmptyRepository(t *testing.T) {
-	w := newGitWorld(t)
-	repo := newRepository(t)
-	server := repo.serve(t)
-	w.source("empty", server.url())
-	w.stands("empty", v1.FetchedCondition, metav1.ConditionFalse, "RepositoryEmpty", "push a first commit")
-	first := repo.commit(files{"pools/a.yaml": poolFile("a", "0")})
-	w.follows("empty", first)
-	w.poolsAre("a")
-}
-
 // A host that does not answer, with more sources than are polled at the same time, keeps no
 // source of another host waiting.
 func TestGitManyThatHang(t *testing.T) {

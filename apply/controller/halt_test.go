@@ -174,46 +174,6 @@ func TestFailedCanaryHaltsTheRollout(t *testing.T) {
 	}
 }
 
-// Whoever resumes a rollout that is halted has it go on, past the node that is still not
-// ready.
-func TestResumedRolloutGoesOn(t *testing.T) {
-	names := []string{"resume-a", "resume-b", "resume-c", "resume-d"}
-	w := newCanaryWorld(t, names...)
-	w.commit("2")
-	before := w.approval()
-	w.change("batch", func(pool *v1.NodePool) { pool.Spec.Rollout.MaxUnavailable = new(intstr.FromInt32(2)) })
-	approval := ""
-	w.eventually("another approval, as the rollout says something else", func() error {
-		if approval = w.approval(); approval == before {
-			return errors.New("not yet")
-		}
-		return nil
-	})
-	w.breaks(names[0], true)
-	w.hasReason(v1.StalledCondition, v1.RolloutHaltedReason)
-	resume := func(halt *v1.RolloutHalt) {
-		w.change("batch", func(pool *v1.NodePool) {
-			pool.Annotations = map[string]string{
-				v1.ResumeRolloutAnnotation:  halt.Resume,
-				v1.ApproveRolloutAnnotation: approval,
-			}
-		})
-	}
-	resume(w.halt())
-	w.eventually("all nodes have moved", func() error {
-		if moved := w.moved("2"); !slices.Equal(moved, names) {
-			return fmt.Errorf("%v have", moved)
-		}
-		return nil
-	})
-	w.poolIs("batch", "is halted no more", func(pool *v1.NodePool) error {
-		if pool.Status.Rollout != nil {
-			return fmt.Errorf("status.rollout is %v", pool.Status.Rollout)
-		}
-		return nil
-	})
-}
-
 func (w *canaryWorld) halt() (halt *v1.RolloutHalt) {
 	w.t.Helper()
 	w.poolIs("batch", "has a halt", func(pool *v1.NodePool) error {

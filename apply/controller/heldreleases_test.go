@@ -138,35 +138,6 @@ func TestReleaseByHandWaitsForAnApproval(t *testing.T) {
 	w.carriesPool("p", false, a...)
 }
 
-// An edit is judged by what it takes from every pool, also from one within that is paused, and
-// by a controller that has started since.
-func TestEditOfAnOuterPoolWaitsForAnApproval(t *testing.T) {
-	w := newWorld(t)
-	nodes := w.zoneNodes("a", 12)
-	w.zoneNodes("b", 14)
-	w.pool(`{apiVersion: nodes.lailin.xyz/v1, kind: NodePool, metadata: {name: region}, spec: {nodeNames: [a-*, b-*]}}`)
-	w.pool(wallPool("p", "a") + "  parent: region\n")
-	w.isReady("p", 12)
-	w.isReady("region", 26)
-	before := w.specs(nodes...)
-	w.kubectl("annotate", "nodepools.nodes.lailin.xyz", "p", pausing)
-	w.kubectl("patch", "nodepools.nodes.lailin.xyz", "region", "--type=merge", "-p", `{"spec":{"nodeNames":["b-*"]}}`)
-	held := func() {
-		w.t.Helper()
-		w.isStalled("region", v1.ReleaseBlockedReason, `12 of 12 nodes would leave pool "p"`)
-	}
-	held()
-	w.stop()
-	w.start()
-	held()
-	if now := w.specs(nodes...); now != before {
-		t.Errorf("nodes are\n%s\nand were\n%s", now, before)
-	}
-	w.approves("region")
-	w.carriesPool("p", false, nodes...)
-	w.isReady("region", 14)
-}
-
 // The deletion of the CustomResourceDefinition is the deletion of all pools, and
 // strips no node. Approved, it goes on; or the pools come back, and nothing has
 // happened to nodes.

@@ -52,9 +52,9 @@ func newPasses(t *testing.T) *passes {
 	reconciler := func(timeout time.Duration) *sources.Reconciler {
 		return sources.New(p.Client, p.Client, fleet.New(p.Client, nodecache.Live(p.Client)), noEvents{}, sources.Options{
 			// Whenever it is asked for the time it is a day later: every pass polls.
-			Clock: loop.Clock{Now: func() time.Time {
+			Now: func() time.Time {
 				return time.Unix(0, 0).Add(time.Duration(polls.Add(1)) * 24 * time.Hour)
-			}},
+			},
 			FetchTimeout: timeout, MaxRetry: time.Second,
 		})
 	}

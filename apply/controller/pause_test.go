@@ -89,37 +89,6 @@ func TestPausedPoolThatIsDeleted(t *testing.T) {
 	w.carries("n1", released)
 }
 
-// What a paused pool has put on nodes is what it said before. The RuntimeClass of
-// a pool within must go on leading pods there.
-func TestPausedPoolKeepsTheRuntimeClassWithin(t *testing.T) {
-	w := newWorld(t)
-	w.node("n1", role("outer", "inner"))
-	w.pool(`
-apiVersion: nodes.lailin.xyz/v1
-kind: NodePool
-metadata: {name: outer}
-spec: {labels: {tier: one}}
-`)
-	w.pool(`
-apiVersion: nodes.lailin.xyz/v1
-kind: NodePool
-metadata: {name: inner}
-spec: {parent: outer, labels: {inner: "yes"}}
-`)
-	w.isReady("inner", 1)
-	before := map[string]string{"tier": "one", "inner": "yes", v1.RoleLabel("outer"): "", v1.RoleLabel("inner"): ""}
-	w.hasRuntimeClass("node-pool-inner", "runc", before)
-
-	// Any case of the word will do.
-	w.kubectl("annotate", "nodepools.nodes.lailin.xyz", "outer", v1.ReconcileAnnotation+"=Disabled")
-	w.change("outer", func(pool *v1.NodePool) { pool.Spec.Labels = map[string]v1.LabelValue{"tier": "two"} })
-	w.settle()
-	w.hasRuntimeClass("node-pool-inner", "runc", before)
-
-	w.kubectl("annotate", "nodepools.nodes.lailin.xyz", "outer", resuming)
-	w.hasRuntimeClass("node-pool-inner", "runc", map[string]string{"tier": "two", "inner": "yes", v1.RoleLabel("outer"): "", v1.RoleLabel("inner"): ""})
-}
-
 func TestPausedNode(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", role("tenant"))

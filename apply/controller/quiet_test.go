@@ -2,7 +2,6 @@ package controller
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -196,46 +195,5 @@ func TestStartCostsNoWrite(t *testing.T) {
 		for _, write := range w.writesSince(mark) {
 			t.Errorf("write after a start: %s", write)
 		}
-	}
-}
-
-// Pools that change at once are looked at together, and what many nodes have to
-// say of a pool is gathered into few writes of its status.
-func TestManyChangesAreReportedInFewWrites(t *testing.T) {
-	w := newWorld(t)
-	w.approvedPool(tenantPool)
-	w.isReady("tenant", 0)
-	w.becomesIdle()
-	mark := w.mark()
-	began := time.Now()
-	w.fleet(100)
-	w.isReady("tenant", 100)
-	w.becomesIdle()
-	seconds := int(time.Since(began)/time.Second) + 1
-	statuses := w.statusWrites(mark, "tenant")
-	t.Logf("100 nodes have joined in %d seconds: %d writes of the status", seconds, statuses)
-	if statuses > seconds {
-		t.Errorf("%d writes of the status in %d seconds", statuses, seconds)
-	}
-
-	mark = w.mark()
-	var manifests strings.Builder
-	for i := range 30 {
-		fmt.Fprintf(&manifests, "---\napiVersion: nodes.lailin.xyz/v1\nkind: NodePool\nmetadata: {name: crowd-%02d}\nspec: {nodeNames: [\"fleet-*\"], labels: {crowd-%02d: \"1\"}}\n", i, i)
-	}
-	_, err := w.cluster.Apply(t.Context(), manifests.String())
-	w.do(err)
-	for i := range 30 {
-		w.isReady(fmt.Sprintf("crowd-%02d", i), 100)
-	}
-	w.becomesIdle()
-	done, refused := w.nodeWrites(mark)
-	total := 0
-	for _, writes := range done {
-		total += writes
-	}
-	t.Logf("30 pools have come to 100 nodes: %d writes of nodes, %d refused", total, refused)
-	if total > 100*30 {
-		t.Errorf("%d writes of nodes: more than one per node and pool", total)
 	}
 }

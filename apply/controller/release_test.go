@@ -152,35 +152,3 @@ func TestParentDeletedWhileAChildExists(t *testing.T) {
 	left["in"] = "yes"
 	w.carries("n1", left)
 }
-
-func TestCycleOfParents(t *testing.T) {
-	w, both := innerWorld(t)
-	w.kubectl("patch", "nodepools.nodes.lailin.xyz", "outer", "--type=merge", "-p", `{"spec":{"parent":"inner"}}`)
-	w.isStalled("outer", v1.ParentReason, `pool "outer" encloses itself: outer -> inner -> outer`)
-	w.staysQuiet() // nodes follow what was accepted before, and so does the pool within
-	w.isReady("inner", 1)
-	w.carries("n1", both, "outer=:NoSchedule", "inner=:NoSchedule")
-
-	w.kubectl("patch", "nodepools.nodes.lailin.xyz", "outer", "--type=merge", "-p", `{"spec":{"parent":null,"labels":{"outer":"again"}}}`)
-	both["outer"] = "again"
-	w.carries("n1", both, "outer=:NoSchedule", "inner=:NoSchedule")
-	w.isReady("outer", 1)
-	w.isReady("inner", 1)
-}
-
-// The chain ends at a pool that is not there yet, or leads into a cycle.
-func TestParentThatComesLater(t *testing.T) {
-	w := newWorld(t)
-	w.node("n1", role("a", "b", "c"))
-	w.pool("{metadata: {name: a}, spec: {parent: b, labels: {a: \"1\"}}}")
-	w.pool("{metadata: {name: b}, spec: {parent: c, labels: {b: \"1\"}}}")
-	w.isStalled("a", v1.ParentReason, `pool "a" is within "b", whose enclosing pool "c" does not exist`)
-	w.isStalled("b", v1.ParentReason, `pool "b" names the parent "c", which does not exist`)
-	w.carries("n1", role("a", "b", "c"))
-	w.pool("{metadata: {name: c}, spec: {labels: {c: \"1\"}}}")
-	w.isReady("a", 1)
-	w.isReady("b", 1)
-	all := role("a", "b", "c")
-	all["a"], all["b"], all["c"] = "1", "1", "1"
-	w.carries("n1", all)
-}

@@ -83,31 +83,6 @@ func TestEqualPriorityIsTheOlderPools(t *testing.T) {
 	w.stop()
 	w.start()
 	asRed()
-
-	w.change("blue", func(pool *v1.NodePool) { pool.Spec.Priority = 1 })
-	blue := colored(map[string]string{"color": "blue", "only-red": "yes", "only-blue": "yes"})
-	w.carries("before", blue, "paint=blue:NoSchedule")
-	w.isReady("red", 2)
-	w.isReady("blue", 3)
-	w.hasEvent("blue", v1.ConflictReason+"Resolved")
-	w.change("blue", func(pool *v1.NodePool) { pool.Spec.Priority = 0 })
-	asRed()
-
-	// A pool that is deleted and created anew is young.
-	w.remove("red")
-	w.carries("before", blue2(), "paint=blue:NoSchedule")
-	w.isOlder("blue", func() { w.pool(redPool) })
-	for _, node := range []string{"before", "after"} {
-		w.carries(node, blue, "paint=blue:NoSchedule")
-	}
-	w.poolIs("red", "reports the conflict", isConflicted(2, `which is pool blue's`))
-}
-
-// blue2 is what a node of both pools has when only the blue one is there.
-func blue2() map[string]string {
-	labels := role("red", "blue")
-	maps.Copy(labels, map[string]string{"color": "blue", "only-blue": "yes"})
-	return labels
 }
 
 // isOlder makes a pool that a later second of the API server's clock creates.

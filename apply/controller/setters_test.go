@@ -1,19 +1,13 @@
 package controller
 
 import (
-	"encoding/json"
 	"fmt"
-	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
-	"github.com/nodepools/nodepools/apply/nodecache"
-	"github.com/nodepools/nodepools/apply/plan"
-	"github.com/nodepools/nodepools/render"
 )
 
 // Somebody has set a key that a pool wants. Condition, status and event of the
@@ -42,36 +36,10 @@ func TestConflictNamesWhoSetTheValue(t *testing.T) {
 			func(node string) { w.kubectl("taint", "node", node, "team=theirs:NoSchedule") },
 			`taint team:NoSchedule stays "theirs": somebody else has set it (kubectl-taint wrote the taints last); pool taint wants "ours"`,
 		},
-		"apply": {
-			"by server-side apply",
-			func(node string) { label(w, node, "argocd-controller", apply(node)) },
-			`label team stays "theirs": argocd-controller has set it; pool apply wants "ours"`,
-		},
-		"update": {
-			"by a controller that updates the whole node",
-			func(node string) {
-				live := w.get(node)
-				live.Labels["team"] = "theirs"
-				w.do(w.Update(t.Context(), live, client.FieldOwner("fleet-manager")))
-			},
-			`label team stays "theirs": fleet-manager has set it; pool update wants "ours"`,
-		},
 		"kubelet": {
 			"by the kubelet of the node, with the rights of one",
 			func(node string) { label(w.kubelet(node), node, "kubelet", merge) },
 			`label team stays "theirs": kubelet has set it; pool kubelet wants "ours"`,
-		},
-		"status": {
-			"by way of the status",
-			func(node string) {
-				w.do(w.kubelet(node).Status().Patch(t.Context(), w.get(node), merge, client.FieldOwner("kubelet")))
-			},
-			`label team stays "theirs": kubelet has set it; pool status wants "ours"`,
-		},
-		"both": {
-			"two tools say the same",
-			func(node string) { label(w, node, "script", merge); label(w, node, "argocd-controller", apply(node)) },
-			`label team stays "theirs": argocd-controller and script have set it; pool both wants "ours"`,
 		},
 		"lie": {
 			"whoever writes to a node chooses the name: it cannot pass for our words",
@@ -96,7 +64,6 @@ func TestConflictNamesWhoSetTheValue(t *testing.T) {
 			w := w.in(t)
 			w.poolIs(name, "names who set it: "+c.reason, isConflicted(1, "node "+name+": "+c.want))
 			w.hasEvent(name, v1.ConflictReason, c.want)
-			w.plansFromCacheAsFromTheServer(name)
 		})
 	}
 	w.becomesIdle()
@@ -119,32 +86,4 @@ func TestConflictNamesWhoSetTheValue(t *testing.T) {
 		t.Errorf("it was reported in %d writes, want 1", reported)
 	}
 	w.staysQuiet()
-}
-
-// plansFromCacheAsFromTheServer plans for a node as the loops keep it and as the
-// API server has it, which is what diff reads.
-func (w *world) plansFromCacheAsFromTheServer(name string) {
-	w.t.Helper()
-	var list v1.NodePoolList
-	w.do(w.List(w.t.Context(), &list))
-	var pools []*v1.NodePool
-	for i := range list.Items {
-		pools = append(pools, &list.Items[i])
-	}
-	cached, err := nodecache.Live(w).Node(w.t.Context(), name)
-	w.do(err)
-	var reported []string
-	for _, node := range []*plan.NodeState{plan.StateOf(w.get(name)), &cached.NodeState} {
-		p, err := plan.Node(node, render.Expand(pools))
-		w.do(err)
-		text, err := json.MarshalIndent([]any{p.Pools, p.Changes, p.Conflicts, p.Record}, "", " ")
-		w.do(err)
-		reported = append(reported, string(text))
-	}
-	if diff := cmp.Diff(reported[0], reported[1]); diff != "" {
-		w.t.Errorf("the plan from the cache is another (-server +cache):\n%s", diff)
-	}
-	if !strings.Contains(reported[0], "setBy") {
-		w.t.Errorf("nobody is named in %s", reported[0])
-	}
 }

@@ -43,8 +43,6 @@ type Reconciler struct {
 	metrics   *metrics.Metrics
 	// pending are the nodes that are not up to date yet.
 	pending *pending
-	// clock is by which windows and turns are waited for.
-	clock loop.Clock
 	// instances notices others like this one.
 	instances *instances
 }
@@ -55,16 +53,10 @@ func New(c client.Client, live client.Reader, cached nodecache.Reader, view *fle
 	instances := newInstances(logger)
 	return &Reconciler{
 		cached: cached, live: live, fleet: view, repairs: newRepairs(backoff), drained: newDrained(), refusals: newRefusals(), absences: newAbsences(), instances: instances,
-		metrics: counted, pending: newPending(), clock: loop.SystemClock(),
+		metrics: counted, pending: newPending(),
 		evictions: c.SubResource("eviction"),
 		applier:   apply.New(c).PatchingNodes(countingPatcher{patcher, instances}),
 	}
-}
-
-// WithClock makes passes go by a clock.
-func (r *Reconciler) WithClock(clock loop.Clock) *Reconciler {
-	r.clock, r.repairs.now = clock, clock.Now
-	return r
 }
 
 // observed is what one pass has found on a node and done there.

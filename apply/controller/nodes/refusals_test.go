@@ -67,9 +67,7 @@ func serverWith(t *testing.T, pools ...*v1.NodePool) *refusingServer {
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
 	s := &refusingServer{T: t, WithWatch: c, now: time.Now(), delay: 10 * time.Millisecond, refuses: func(patch string) bool { return strings.Contains(patch, "bad") }}
 	s.r = New(c, c, nodecache.Live(c), fleet.New(c, nodecache.Live(c)), s, plan.DefaultRepairBackoff(), nil, logr.Discard())
-	clock := loop.SystemClock()
-	clock.Now = func() time.Time { return s.now }
-	s.r.WithClock(clock)
+	s.r.repairs.now = func() time.Time { return s.now }
 	return s
 }
 

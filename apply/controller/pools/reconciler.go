@@ -7,6 +7,7 @@ package pools
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
@@ -45,7 +46,7 @@ type Reconciler struct {
 	fleet    *fleet.Fleet
 	events   events.EventRecorder
 	progress *progress
-	clock    loop.Clock
+	now      func() time.Time
 	// written is, by pool, the resource version that the reconciler's last write made.
 	written perPool[string]
 	// classes are, by pool, what was done to RuntimeClasses of which there was no event yet.
@@ -60,13 +61,7 @@ type Reconciler struct {
 
 // New returns a reconciler of the pools that a client reads and writes.
 func New(c client.Client, view *fleet.Fleet, recorder events.EventRecorder) *Reconciler {
-	return &Reconciler{client: c, applier: apply.New(c), fleet: view, events: recorder, progress: newProgress(), clock: loop.SystemClock()}
-}
-
-// WithClock makes passes go by a clock.
-func (r *Reconciler) WithClock(clock loop.Clock) *Reconciler {
-	r.clock = clock
-	return r
+	return &Reconciler{client: c, applier: apply.New(c), fleet: view, events: recorder, progress: newProgress(), now: time.Now}
 }
 
 // failure is what keeps a pool's own objects from being right.
@@ -116,7 +111,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 			result.RequeueAfter = loop.Sooner(result.RequeueAfter, loop.RetryPeriod)
 		}
 		if wait := outcome.ClassWait; wait != nil {
-			result.RequeueAfter = loop.Sooner(result.RequeueAfter, loop.UntilOpening(wait.Until, r.clock.Now()))
+			result.RequeueAfter = loop.Sooner(result.RequeueAfter, loop.UntilOpening(wait.Until, r.now()))
 		}
 	}
 	if apierrors.IsNotFound(err) { // somebody was faster, with a deletion

@@ -27,7 +27,7 @@ func (r *Reconciler) facts(ctx context.Context, pool *v1.NodePool, pools *fleet.
 	if err != nil {
 		return plan.PoolFacts{}, err
 	}
-	facts := plan.PoolFacts{Rollouts: pools.Rollouts, Now: r.clock.Now()}
+	facts := plan.PoolFacts{Rollouts: pools.Rollouts, Now: r.now()}
 	since := pools.Since(pool.Name)
 	steps, settled := r.fleet.Steps(pool.Name, since)
 	facts.Steps = steps

@@ -56,10 +56,10 @@ func (r *Reconciler) strandedEvent(ctx context.Context, pool *v1.NodePool, pools
 		return 0
 	}
 	if was.ended.IsZero() {
-		was.ended = r.clock.Now()
+		was.ended = r.now()
 		r.former.set(pool.Name, was)
 	}
-	if left := was.ended.Add(strandedPeriod).Sub(r.clock.Now()); left > 0 {
+	if left := was.ended.Add(strandedPeriod).Sub(r.now()); left > 0 {
 		return left
 	}
 	stranded, err := r.stranded(ctx, was.class, is.Want)

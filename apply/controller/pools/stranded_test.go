@@ -13,7 +13,6 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/controller/fleet"
-	"github.com/nodepools/nodepools/apply/controller/loop"
 	"github.com/nodepools/nodepools/apply/evict"
 	"github.com/nodepools/nodepools/apply/nodecache"
 	"github.com/nodepools/nodepools/apply/plan"
@@ -41,7 +40,7 @@ func TestStrandedPodsAreReportedAtTheEnd(t *testing.T) {
 	for name, right := range map[string]bool{"with the right": true, "without": false} {
 		t.Run(name, func(t *testing.T) {
 			recorder, now, lists := events.NewFakeRecorder(9), time.Unix(1_700_000_000, 0), 0
-			r := New(rw{c}, view, recorder).WithClock(loop.Clock{Now: func() time.Time { return now }}).
+			r := New(rw{c}, view, recorder).
 				WithPods(func(context.Context, string) ([]plan.WaitingPod, error) {
 					if lists++; lists == 1 {
 						return nil, errors.New("the API server is away")
@@ -51,6 +50,7 @@ func TestStrandedPodsAreReportedAtTheEnd(t *testing.T) {
 					}
 					return []plan.WaitingPod{pod}, nil
 				})
+			r.now = func() time.Time { return now }
 			pass := func(change plan.RuntimeClassChange, ended bool, wantAgain time.Duration) {
 				t.Helper()
 				r.noteFormer("gpu", change)

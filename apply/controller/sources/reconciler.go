@@ -70,9 +70,8 @@ type Options struct {
 	Webhooks bool
 	// Metrics count polls; nil is for nobody.
 	Metrics *metrics.Metrics
-	// Clock is by which intervals pass and windows open; the zero value means that of the
-	// machine.
-	Clock loop.Clock
+	// Now is by which intervals pass and windows open; nil is for the time of the machine.
+	Now func() time.Time
 }
 
 // New returns a reconciler of the sources that a client reads and writes. What must be
@@ -80,7 +79,7 @@ type Options struct {
 func New(c client.Client, live client.Reader, view *fleet.Fleet, recorder events.EventRecorder, options Options) *Reconciler {
 	r := &Reconciler{
 		client: c, live: live, applier: apply.New(c).ReadingAdmission(live), fleet: view, events: recorder,
-		options: options, now: options.Clock.Now, states: map[string]*fetchState{}, wakes: newWakes(), caches: git.NewCaches(),
+		options: options, now: options.Now, states: map[string]*fetchState{}, wakes: newWakes(), caches: git.NewCaches(),
 	}
 	if r.now == nil {
 		r.now = time.Now

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"runtime"
-	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -110,20 +109,6 @@ func benchNode(i int) *plan.NodeState {
 		node.Labels[fmt.Sprintf("cloud.example/label-%d", j)] = fmt.Sprint(i % (j + 1))
 	}
 	return node
-}
-
-// carrying is the node with what the pools want of it.
-func carrying(node *plan.NodeState, pools *render.Expansion) *plan.NodeState {
-	after := node.DeepCopy()
-	desired := pools.Node(node.Name, node.Labels)
-	for key, want := range desired.Labels {
-		after.Labels[key] = want.Value
-	}
-	for id, want := range desired.Taints {
-		after.Taints = append(after.Taints, corev1.Taint{Key: id.Key, Value: want.Value, Effect: id.Effect})
-	}
-	slices.SortFunc(after.Taints, render.CompareTaints)
-	return after
 }
 
 func benchWork(of *inventory.Inventory) {
