@@ -67,7 +67,7 @@ func TestSummaryOfClusters(t *testing.T) {
 	}, nil)
 	want := Summary{
 		Changes: "4 clusters: 1 not compared, 2 changed, 1 without a difference",
-		Impact:  "7 pods evicted, 1 of them not created again; 1 PodDisruptionBudget exceeded; pods of 1 cluster are not known",
+		Impact:  "7 pods evicted; 1 evicted pod not created again; 1 PodDisruptionBudget exceeded; pods of 1 cluster are not known",
 		Counts:  Counts{Evictions: 7, NotRecreated: 1, BudgetsExceeded: 1, NodesChanged: 7},
 	}
 	if diff := cmp.Diff(want, r.Summary); diff != "" {

@@ -107,30 +107,22 @@ func (c Counts) plus(other Counts) Counts {
 	return c
 }
 
-// worstOfClusters returns what happens in all clusters together, the worst first.
+// worstOfClusters returns what is harmful in all clusters together, the worst first.
 func (c Counts) worstOfClusters(noPods int) string {
 	var parts []string
-	add := func(n int, noun, verb string) {
-		if n > 0 {
-			parts = append(parts, Count(n, noun)+" "+verb)
+	for _, count := range c.Say() {
+		if count.Harm || count.Name == "podsDrained" {
+			parts = append(parts, count.String())
 		}
 	}
-	add(c.Evictions, "pod", "evicted"+drained(c)+notRecreated(c))
-	add(c.BudgetsExceeded, "PodDisruptionBudget", "exceeded")
-	add(c.BudgetsBlocking, "PodDisruptionBudget", "blocking drains")
-	add(c.NoFeasibleNode, "workload", "without a feasible node")
-	add(c.RuntimeClassesInUse, "RuntimeClass", "deleted or replaced while in use")
-	add(c.DaemonPodsRemoved, "pod", "of DaemonSets removed")
-	add(c.PodsStranded, "pod", "without a node stranded")
-	add(c.Unschedulable, "pod", "that could not be scheduled again")
-	add(c.FinishedPodsDeleted, "finished pod", "deleted")
-	add(c.Overlaps, "node", "on which pools shut each other's pods out")
-	add(c.NewProblems, "problem", "that the change brings")
-	add(c.NewConflicts, "conflict", "that the change brings")
-	add(c.PoolsHeldBack, "pool", "not pruned")
-	add(c.ReleasesHeldBack, "change", "held back for releases")
-	add(c.RolloutsBypassed, "node", "changed without asking a rollout")
-	add(c.RolloutsHalted, "rollout", "halted")
+	for _, count := range []struct {
+		n          int
+		noun, verb string
+	}{{c.NewProblems, "problem", "that the change brings"}, {c.NewConflicts, "conflict", "that the change brings"}, {c.RolloutsHalted, "rollout", "halted"}} {
+		if count.n > 0 {
+			parts = append(parts, Count(count.n, count.noun)+" "+count.verb)
+		}
+	}
 	if noPods > 0 {
 		parts = append(parts, "pods of "+Count(noPods, "cluster")+" are not known")
 	}

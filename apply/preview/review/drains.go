@@ -8,17 +8,18 @@ import (
 	"github.com/nodepools/nodepools/apply/preview/impact"
 )
 
-// WhenDeleted returns when a taint deletes the pods of an eviction, of which stay says how
-// long they stay under it: "at once, when the drain has ended".
-func WhenDeleted(of impact.Eviction, stay string) string {
+// whenDeleted returns when a taint deletes the pods of an eviction: "at once, when the drain
+// has ended".
+func whenDeleted(of impact.Eviction) string {
+	stay := "at once"
+	if of.AfterSeconds > 0 {
+		stay = fmt.Sprintf("after %d s", of.AfterSeconds)
+	}
 	switch {
 	case of.Drain != nil:
 		stay = fmt.Sprintf("after %d s, and none is evicted before, %s", of.Drain.TimeoutSeconds, obstructed)
 	case of.AfterDrain:
 		stay += ", when the drain has ended"
-	}
-	if of.Finished {
-		stay += ", finished already"
 	}
 	return stay
 }
@@ -26,9 +27,9 @@ func WhenDeleted(of impact.Eviction, stay string) string {
 // obstructed is why pods are not evicted before a taint comes.
 const obstructed = "as a NoSchedule taint of another value would let them come again"
 
-// WhenStaying returns what becomes of the taint where pods are not evicted: "Hold: the taint
+// whenStaying returns what becomes of the taint where pods are not evicted: "Hold: the taint
 // waits for their eviction".
-func WhenStaying(drain *impact.Drain) string {
+func whenStaying(drain *impact.Drain) string {
 	if drain.Obstructed && !drain.Forced() {
 		return "Hold: the taint waits, and none is evicted, " + obstructed
 	}
@@ -42,29 +43,21 @@ func WhenStaying(drain *impact.Drain) string {
 	return when
 }
 
-// BudgetVerdict returns what becomes of a PodDisruptionBudget in a word, and why.
-func BudgetVerdict(of impact.Budget) (verdict, why string) {
+// lost returns how many pods of a PodDisruptionBudget go.
+func lost(of impact.Budget) string {
 	goes := "go"
 	if of.Lost == 1 {
 		goes = "goes"
 	}
-	why = fmt.Sprintf("%s %s%s, and it allows %d", Count(of.Lost, "healthy pod"), goes, among(of.Drained, of.Lost, "drained"), of.Allowed)
+	why := fmt.Sprintf("%s %s%s, and it allows %d", Count(of.Lost, "healthy pod"), goes, among(of.Drained, of.Lost, "drained"), of.Allowed)
 	if of.Unhealthy > 0 {
 		why += fmt.Sprintf("; %s not counted", Count(of.Unhealthy, "unhealthy pod"))
 	}
-	switch {
-	case of.Exceeded && of.Blocks():
-		return "exceeded, and blocks a drain", why + "; " + Blocked(of)
-	case of.Exceeded:
-		return "exceeded", why
-	case of.Blocks():
-		return "blocks a drain", Blocked(of)
-	}
-	return "kept", why
+	return why
 }
 
-// Blocked returns for which pods a drain waits for a budget, and what comes of that.
-func Blocked(of impact.Budget) string {
+// blocked returns for which pods a drain waits for a budget, and what comes of that.
+func blocked(of impact.Budget) string {
 	var parts []string
 	if n := len(of.Waiting); n > 0 {
 		parts = append(parts, fmt.Sprintf("it allows none, and the drain of %s waits for it", Count(n, "pod")))

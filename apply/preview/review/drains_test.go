@@ -12,12 +12,11 @@ func TestWhenDrainedPodsGo(t *testing.T) {
 	}
 	for want, of := range map[string]impact.Eviction{
 		"at once":                           {},
-		"at once, finished already":         {Finished: true},
+		"after 60 s":                        {AfterSeconds: 60},
 		"at once, when the drain has ended": {AfterDrain: true},
-		"at once, when the drain has ended, finished already":                                                       {AfterDrain: true, Finished: true},
 		"after 600 s, and none is evicted before, as a NoSchedule taint of another value would let them come again": {Drain: drain("Force", true)},
 	} {
-		if got := WhenDeleted(of, "at once"); got != want {
+		if got := whenDeleted(of); got != want {
 			t.Errorf("they are deleted %q, want %q", got, want)
 		}
 	}
@@ -28,31 +27,32 @@ func TestWhenDrainedPodsGo(t *testing.T) {
 		"Hold: the taint waits for their eviction; they may come again, as they tolerate NoSchedule, and not NoExecute":        {OnTimeout: "Hold", ComesAgain: true},
 		"Force: the taint deletes those left after 600 s; they may come again, as they tolerate NoSchedule, and not NoExecute": {OnTimeout: "Force", TimeoutSeconds: 600, ComesAgain: true},
 	} {
-		if got := WhenStaying(of); got != want {
+		if got := whenStaying(of); got != want {
 			t.Errorf("it says %q, want %q", got, want)
 		}
 	}
 }
 
-func TestBudgetVerdict(t *testing.T) {
+func TestWhatBudgetsLose(t *testing.T) {
 	pods := func(n int) []impact.Pod { return make([]impact.Pod, n) }
-	for name, c := range map[string]struct {
-		budget       impact.Budget
-		verdict, why string
-	}{
-		"kept":           {impact.Budget{Allowed: 2, Lost: 1}, "kept", "1 healthy pod goes, and it allows 2"},
-		"some drained":   {impact.Budget{Allowed: 2, Lost: 3, Drained: 1}, "kept", "3 healthy pods go, 1 of them drained, and it allows 2"},
-		"all drained":    {impact.Budget{Allowed: 2, Lost: 3, Drained: 3}, "kept", "3 healthy pods go, drained, and it allows 2"},
-		"unhealthy ones": {impact.Budget{Allowed: 2, Lost: 14, Unhealthy: 7, Exceeded: true}, "exceeded", "14 healthy pods go, and it allows 2; 7 unhealthy pods not counted"},
-		"exceeded":       {impact.Budget{Allowed: 1, Lost: 2, Exceeded: true}, "exceeded", "2 healthy pods go, and it allows 1"},
-		"waiting, Hold":  {impact.Budget{Lost: 3, Drained: 3, Waiting: pods(3)}, "blocks a drain", "it allows none, and the drain of 3 pods waits for it; Hold: the taint does not come, and NoSchedule stands in its place"},
-		"waiting, Force": {impact.Budget{Lost: 1, Drained: 1, Waiting: pods(1), Forced: 1}, "blocks a drain", "it allows none, and the drain of 1 pod waits for it; Force: the taint deletes it after the timeout"},
-		"some forced":    {impact.Budget{Lost: 3, Drained: 3, Waiting: pods(3), Forced: 2}, "blocks a drain", "it allows none, and the drain of 3 pods waits for it; Force: the taint deletes 2 of them after the timeout"},
-		"several":        {impact.Budget{Allowed: 1, Lost: 2, Drained: 2, Undrainable: pods(2)}, "blocks a drain", "2 pods cannot be evicted, as another PodDisruptionBudget has them, too; Hold: the taint does not come, and NoSchedule stands in its place"},
-		"both":           {impact.Budget{Lost: 2, Drained: 1, Exceeded: true, Waiting: pods(1)}, "exceeded, and blocks a drain", "2 healthy pods go, 1 of them drained, and it allows 0; it allows none, and the drain of 1 pod waits for it; Hold: the taint does not come, and NoSchedule stands in its place"},
+	for want, budget := range map[string]impact.Budget{
+		"1 healthy pod goes, and it allows 2":                               {Allowed: 2, Lost: 1},
+		"3 healthy pods go, 1 of them drained, and it allows 2":             {Allowed: 2, Lost: 3, Drained: 1},
+		"3 healthy pods go, drained, and it allows 2":                       {Allowed: 2, Lost: 3, Drained: 3},
+		"14 healthy pods go, and it allows 2; 7 unhealthy pods not counted": {Allowed: 2, Lost: 14, Unhealthy: 7},
 	} {
-		if verdict, why := BudgetVerdict(c.budget); verdict != c.verdict || why != c.why {
-			t.Errorf("%s: it is %q as %q, want %q as %q", name, verdict, why, c.verdict, c.why)
+		if got := lost(budget); got != want {
+			t.Errorf("it says %q, want %q", got, want)
+		}
+	}
+	for want, budget := range map[string]impact.Budget{
+		"it allows none, and the drain of 3 pods waits for it; Hold: the taint does not come, and NoSchedule stands in its place":                   {Waiting: pods(3)},
+		"it allows none, and the drain of 1 pod waits for it; Force: the taint deletes it after the timeout":                                        {Waiting: pods(1), Forced: 1},
+		"it allows none, and the drain of 3 pods waits for it; Force: the taint deletes 2 of them after the timeout":                                {Waiting: pods(3), Forced: 2},
+		"2 pods cannot be evicted, as another PodDisruptionBudget has them, too; Hold: the taint does not come, and NoSchedule stands in its place": {Undrainable: pods(2)},
+	} {
+		if got := blocked(budget); got != want {
+			t.Errorf("it says %q, want %q", got, want)
 		}
 	}
 }

@@ -114,7 +114,7 @@ func TestOutlook(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := Outlook(impact.Workload{Kind: c.kind}, c.notRecreated, c.infeasible); got != c.want {
+			if got := outlook(impact.Workload{Kind: c.kind}, c.notRecreated, c.infeasible); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})

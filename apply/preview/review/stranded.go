@@ -7,13 +7,13 @@ import (
 	"github.com/nodepools/nodepools/apply/preview/impact"
 )
 
-// StrandedBy says why pods never get a node.
-func StrandedBy(s impact.Stranded) string {
+// strandedBy says why pods never get a node.
+func strandedBy(s impact.Stranded) string {
 	return fmt.Sprintf("created with what RuntimeClass %s says now, before the change", Word(s.RuntimeClass))
 }
 
-// StrandedAdvice says what to do about stranded pods; its command is empty where none does.
-func StrandedAdvice(s impact.Stranded) (advice, command string) {
+// strandedAdvice says what to do about stranded pods; its command is empty where none does.
+func strandedAdvice(s impact.Stranded) (advice, command string) {
 	defer func() {
 		if kind := s.Workload.Kind; command != "" && (kind == "Job" || kind == "CronJob") {
 			advice += "; " + plan.JobsCount

@@ -221,9 +221,9 @@ func whoName(workloads, pods int) string {
 	return Count(workloads, "workload") + " name"
 }
 
-// Outlook returns why a workload has fewer pods after an eviction, or after
+// outlook returns why a workload has fewer pods after an eviction, or after
 // pods could not be scheduled again; empty where it may have as many.
-func Outlook(of impact.Workload, notRecreated, infeasible bool) string {
+func outlook(of impact.Workload, notRecreated, infeasible bool) string {
 	switch {
 	case notRecreated && of.Kind == "Pod":
 		return "it has no controller, so nothing creates it again"

@@ -60,7 +60,7 @@ func newClusters(r *review.Reviews, o Options) *clusters {
 	for _, cluster := range r.Clusters {
 		rows = append(rows, clusterRow(cluster))
 	}
-	c.table = section{one: "cluster", more: "clusters"}.with(columns, rows)
+	c.table = tableOf(columns, rows)
 	if o.Summary {
 		return c
 	}

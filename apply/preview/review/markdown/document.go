@@ -63,14 +63,11 @@ func (f fold) lines() int {
 func newDocument(r *review.Review, o Options) *document {
 	d := &document{command: o.Command}
 	if nothing(r) {
-		d.head = []string{"**No difference** between " + between(r.Compared, "and") + "."}
-		if r.Compared.BrokenBase != nil {
-			d.head = append(d.head, brokenBase(r.Compared.BrokenBase))
-		}
+		d.head = append([]string{"**No difference** between " + between(r.Compared, "and") + "."}, guards(r)...)
 		d.lists = lists(r)
 	} else {
 		d.head = summary(r)
-		d.impact, d.pools, d.lists = impacts(r.Impact), pools(r), lists(r)
+		d.impact, d.pools, d.lists = sections(review.Consequences(r.Impact)), pools(r), lists(r)
 	}
 	if o.Summary {
 		d.impact, d.pools, d.lists = nil, nil, nil

@@ -52,24 +52,12 @@ func TestPools(t *testing.T) {
 			review.Review{Members: []review.Members{{Pool: "b", Before: 1, After: 1}}, Nodes: []review.Nodes{nodesOfPools("x", "a")}},
 			[]string{"Pool `a`: 1 node changes"},
 		},
-		"a node of several pools, with the one that changes": {
+		"a node of several pools, with each": {
 			review.Review{
 				Pools: []review.Object{{Name: "c", Action: plan.Update}},
-				Nodes: []review.Nodes{nodesOfPools("x", "a", "a", "b", "c")},
+				Nodes: []review.Nodes{nodesOfPools("x", "a", "a", "b", "c"), nodesOfPools("y", "b", "a"), nodesOfPools("z")},
 			},
-			[]string{"Pool `c`: changed, 1 node changes", "Pool `a`: 1 node changes with pool `c`", "Pool `b`: 1 node changes with pool `c`"},
-		},
-		"a node of several pools, with the one of most keys": {
-			review.Review{Nodes: []review.Nodes{nodesOfPools("x", "a", "b", "b")}},
-			[]string{"Pool `a`: 1 node changes with pool `b`", "Pool `b`: 1 node changes"},
-		},
-		"a node of several pools, with the first by name": {
-			review.Review{Nodes: []review.Nodes{nodesOfPools("x", "b", "a"), nodesOfPools("y", "b", "a")}},
-			[]string{"Pool `a`: 2 nodes change", "Pool `b`: 2 nodes change with pool `a`"},
-		},
-		"a node of which only the record changes, last": {
-			review.Review{Nodes: []review.Nodes{nodesOfPools("x"), nodesOfPools("y", "a")}},
-			[]string{"Pool `a`: 1 node changes", "No pool: 1 node changes"},
+			[]string{"Pool `c`: changed, 1 node changes", "Pool `a`: 2 nodes change", "Pool `b`: 2 nodes change"},
 		},
 	} {
 		t.Run(reason, func(t *testing.T) {

@@ -41,7 +41,7 @@ var (
 	diffSign = regexp.MustCompile(`^([-+!] |  |@@ )`)
 	// What each line of the source may begin with: bots, and GitLab with its quick
 	// actions, read it line by line, without reading Markdown.
-	beginning = regexp.MustCompile("^(|#{2,4} .*|Note: .*|- .*|[|] .*|[*][*].*|```+(diff)?|… .*|[-+!] .*|  .*|@@ .*|</?(details|summary)>.*|<!-- nodepools:.*|(A|Changes|Compares|Keys|No|NodePool|Nodes|Of|Pods|RuntimeClass|They|What|When) .*)$")
+	beginning = regexp.MustCompile("^(|#{2,4} .*|Note: .*|- .*|[|] .*|[*][*].*|```+(diff)?|… .*|[-+!] .*|  .*|@@ .*|</?(details|summary)>.*|<!-- nodepools:.*|(A|Changes|Compares|No|NoExecute|NodePool|Nodes|Of|Pods|RuntimeClass|Taints|Their|They|What) .*)$")
 )
 
 // violations returns the ways in which foreign text has escaped its place in a

@@ -142,7 +142,7 @@ func TestLongSummary(t *testing.T) {
 			hostile.Fill(r, func(string) string { return s.Text })
 			comment := written(t, r, Options{Command: s.Text})
 			head, _, _ := strings.Cut(comment, "####")
-			if len(head) > DefaultMaxBytes/2 {
+			if len(head) > DefaultMaxBytes*2/3 {
 				t.Errorf("the summary has %d bytes", len(head))
 			}
 			if cut := strings.Count(head, "more"); cut < 7 {

@@ -11,7 +11,7 @@ import (
 // nothing reports whether a review is empty except for notes.
 func nothing(r *review.Review) bool {
 	return len(r.Pools)+len(r.RuntimeClasses)+len(r.Nodes)+len(r.Members)+len(r.Kept)+len(r.Conflicts)+len(r.Problems) == 0 &&
-		r.HeldBack == nil && len(r.HeldReleases) == 0 && len(impacts(r.Impact)) == 0
+		r.HeldBack == nil && len(r.HeldReleases) == 0 && len(review.Consequences(r.Impact)) == 0
 }
 
 // summary returns the part that is never cut.
@@ -20,51 +20,26 @@ func summary(r *review.Review) []string {
 	switch {
 	case r.Summary.Impact != "":
 		head = append(head, bold(capital(sentence(r.Summary.Impact))))
-	case r.Impact != nil && len(impacts(r.Impact)) == 0:
+	case r.Impact != nil && len(review.Consequences(r.Impact)) == 0:
 		head = append(head, "No pod is affected.")
 	}
-	if r.HeldBack != nil {
-		head = append(head, heldBack(r.HeldBack))
-	}
-	for i, held := range r.HeldReleases {
-		if i == maxHeldReleases {
-			head = append(head, fmt.Sprintf("%s more are held back.", count(len(r.HeldReleases)-i, "change", "changes")))
-			break
+	return append(append(head, guards(r)...), "Compares "+between(r.Compared, "with")+". "+known(r.Compared))
+}
+
+// maxGuarded is how many items of a guard the summary has.
+const maxGuarded = 4
+
+// guards are a paragraph for the title of each, and its items.
+func guards(r *review.Review) []string {
+	var paragraphs []string
+	for _, guard := range sections(review.Guards(r)) {
+		rows := guard.rows[:min(len(guard.rows), maxGuarded)]
+		if more := len(guard.rows) - len(rows); more > 0 {
+			rows = append(rows[:len(rows):len(rows)], fmt.Sprintf("%d more", more))
 		}
-		head = append(head, heldRelease(held))
+		paragraphs = append(paragraphs, "**"+guard.title+"**", "- "+strings.Join(rows, "\n- "))
 	}
-	if r.Compared.BrokenBase != nil {
-		head = append(head, brokenBase(r.Compared.BrokenBase))
-	}
-	return append(head, "Compares "+between(r.Compared, "with")+". "+known(r.Compared))
-}
-
-// brokenBase returns why the requested base is not the one that is compared.
-func brokenBase(b *review.BrokenBase) string {
-	return "**The base " + code(b.Revision) + " is broken, and no source takes it.** This compares with another one instead."
-}
-
-func heldBack(h *review.HeldBack) string {
-	text := fmt.Sprintf("**This revision would be held back:** it deletes %s of %s", thousands(len(h.Pools)), count(h.Of, "pool", "pools"))
-	if h.Reason != "" {
-		text += "; " + sentence(h.Reason)
-	}
-	text += ". All of these would stay: " + names(h.Pools, maxName) + "."
-	if h.Remedy != "" {
-		text += " " + capital(stop(sentence(h.Remedy)))
-	}
-	return text
-}
-
-// maxHeldReleases is how many held-back changes the summary names.
-const maxHeldReleases = 5
-
-func heldRelease(h review.HeldRelease) string {
-	text := "**Pool " + code(h.Pool) + " would be held back until it is approved.** "
-	if h.Pool == "" {
-		text = "**This revision would be held back, and nothing of it applied until it is approved.** "
-	}
-	return text + capital(stop(sentence(h.Reason))) + " " + capital(stop(sentence(h.Remedy)))
+	return paragraphs
 }
 
 // between returns what was compared with what.
@@ -93,50 +68,15 @@ func known(c review.Compared) string {
 
 // lists returns the lists after the pools.
 func lists(r *review.Review) []section {
-	kept := section{title: "Pools that stay", intro: "They vanish from Git, and are kept because they are paused or because they say so.", one: "pool", more: "pools"}
-	for _, pool := range r.Kept {
-		kept.rows = append(kept.rows, code(pool))
-	}
-	conflicts := section{title: "Conflicts", intro: "Keys that pools want, and do not get.", one: "conflict", more: "conflicts"}
-	for _, conflict := range r.Conflicts {
-		conflicts.rows = append(conflicts.rows, on(conflict.Nodes)+": "+sentence(conflict.Text()))
-	}
-	contests := section{title: "Contested now", intro: "Keys that somebody else keeps changing, and that are put back each time.", one: "contested key", more: "contested keys"}
-	for _, contest := range r.Contests {
-		contests.rows = append(contests.rows, sentence(contest.Text()))
-	}
-	if more := r.MoreContestsText(); more != "" {
-		contests.rows = append(contests.rows, sentence(more))
-	}
-	problems := section{title: "Problems", intro: "What they are about is left alone.", one: "problem", more: "problems"}
-	for _, problem := range r.Problems {
-		problems.rows = append(problems.rows, sentence(problem))
-	}
-	broken := section{title: "Problems of the base", one: "problem", more: "problems"}
-	if base := r.Compared.BrokenBase; base != nil {
-		for _, problem := range base.List() {
-			broken.rows = append(broken.rows, sentence(problem))
-		}
-	}
+	all := sections(append(review.Schedule(r), review.Remarks(r)...))
 	notes := section{title: "Notes", one: "note", more: "notes"}
 	for _, note := range r.Notes {
 		notes.rows = append(notes.rows, sentence(note))
 	}
-	var lists []section
-	for _, list := range []section{rollouts(r.Rollouts), kept, conflicts, contests, problems, broken, notes} {
-		if len(list.rows) > 0 {
-			lists = append(lists, list)
-		}
+	if len(notes.rows) > 0 {
+		all = append(all, notes)
 	}
-	return lists
-}
-
-// on names nodes, with their number where it is not obvious.
-func on(nodes []string) string {
-	if len(nodes) == 1 {
-		return code(nodes[0])
-	}
-	return count(len(nodes), "node", "nodes") + " (" + names(nodes, maxName) + ")"
+	return all
 }
 
 // names writes names on a line, compactly where all fit, and else as many as

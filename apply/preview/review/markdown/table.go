@@ -6,11 +6,8 @@ import (
 	"github.com/nodepools/nodepools/api/table"
 )
 
-// with makes the section a table of columns and rows. The cells are sanitized.
-func (s section) with(titles []string, rows [][]string) section {
-	if len(rows) == 0 {
-		return s
-	}
+// tableOf is a table of columns and rows. The cells are sanitized.
+func tableOf(titles []string, rows [][]string) (s section) {
 	columns := make([]table.Column, len(titles))
 	for i, title := range titles {
 		columns[i].Title = title

@@ -100,9 +100,9 @@ func TestWhatAReaderSees(t *testing.T) {
 	p.Evaluate(t, "document.body.innerText", &text)
 	for _, sentence := range []string{
 		"37 nodes changed", "12 pods of 3 Deployments evicted", "PodDisruptionBudget web/api exceeded",
-		"Deployment web/api 7 pods", "evicted at once: dedicated=gpu:NoExecute", "1 of 2 PodDisruptionBudgets exceeded", "evicted after 300 s: dedicated=gpu:NoExecute",
-		"api-7d9f8b6c5-2kxvq on gpu-001", "allows 1 pod to go, loses 7", "A NoExecute taint ignores them",
-		"gpu-[001-037] 37 nodes", "+ taint dedicated=gpu:NoExecute", "No node is feasible for its next pod.",
+		"Deployment web/api 7 pods, at once, by dedicated=gpu:NoExecute", "1 PodDisruptionBudget exceeded", "pods, after 300 s, by dedicated=gpu:NoExecute",
+		"api-7d9f8b6c5-2kxvq on gpu-001", "7 healthy pods go, and it allows 1", "A NoExecute taint ignores them",
+		"gpu-[001-037] 37 nodes", "+ taint dedicated=gpu:NoExecute", "no node is feasible for its next pod",
 		"Pods go from\ngpu-[001-011,037]",
 	} {
 		if !strings.Contains(text, sentence) {

@@ -23,7 +23,7 @@ func WriteClusters(w io.Writer, r *review.Reviews, o Options) error {
 	all := style + clustersStyle
 	content := clusters{
 		Reviews: r, Policy: policy(all), Style: template.CSS(all),
-		Columns: review.Columns, Counts: counts(r.Summary.Counts),
+		Columns: review.Columns, Counts: r.Summary.Counts.Say(),
 	}
 	for i, cluster := range r.Clusters {
 		prefix := fmt.Sprintf("c%d-", i+1)
@@ -50,7 +50,7 @@ type clusters struct {
 	Policy  string
 	Style   template.CSS
 	Columns []string
-	Counts  []count
+	Counts  []review.Said
 	Rows    []clusterRow
 	// Sections are written by the same template, so they are markup.
 	Sections []template.HTML

@@ -33,18 +33,19 @@ type entries struct {
 // index lists every pool, by the kind of its change and then by name.
 func index(pools []pool) []entries {
 	all := []entries{
-		{ID: "pools-created", Title: "created", Tone: tone(plan.Create)},
-		{ID: "pools-changed", Title: "changed", Tone: tone(plan.Update)},
-		{ID: "pools-deleted", Title: "deleted", Tone: tone(plan.Delete)},
+		{ID: "poolsCreated", Title: "created", Tone: tone(plan.Create)},
+		{ID: "poolsChanged", Title: "changed", Tone: tone(plan.Update)},
+		{ID: "poolsDeleted", Title: "deleted", Tone: tone(plan.Delete)},
 		{Title: "unchanged"}, // but for their nodes or RuntimeClasses
 	}
 	for _, pool := range pools {
-		at := len(all) - 1
-		if pool.Object != nil {
-			at = slices.IndexFunc(all, func(e entries) bool { return e.Title == review.Happened(pool.Object.Action) })
+		if len(pool.Pools) == 0 {
+			all[len(all)-1].Pools = append(all[len(all)-1].Pools, pool)
 		}
-		if at >= 0 {
-			all[at].Pools = append(all[at].Pools, pool)
+		for _, object := range pool.Pools {
+			if at := slices.IndexFunc(all, func(e entries) bool { return e.Title == review.Happened(object.Action) }); at >= 0 {
+				all[at].Pools = append(all[at].Pools, pool)
+			}
 		}
 	}
 	for i := range all {

@@ -31,8 +31,8 @@ var (
 	pageTemplate = sync.OnceValue(func() *template.Template {
 		all := template.Must(template.New("page").Funcs(template.FuncMap{
 			"word": review.Word, "shown": shown, "count": review.Count, "happened": review.Happened,
-			"list": list, "sentence": sentence, "kind": kind, "sign": sign, "tone": tone, "fate": fate, "dots": dots, "blocked": review.Blocked,
-			"cutLines": cutLines, "leftLines": leftLines, "recordsOnly": recordsOnly, "at": within(""),
+			"list": list, "kind": kind, "sign": sign, "tone": tone,
+			"cutLines": cutLines, "leftLines": leftLines, "at": within(""),
 		}).Parse(layout))
 		template.Must(all.New("clusters").Parse(clustersLayout))
 		return all
@@ -80,46 +80,26 @@ type document struct {
 	Options Options
 	Policy  string
 	Style   template.CSS
-	Counts  []count
+	Counts  []review.Said
 	Index   []entries
 	Chunks  []chunk
 	// Pictured reports that there are nodes to draw.
 	Pictured bool
-	Nodes    nodes    // replaces the review's own, as do the following
-	Impact   *impacts // nil where pods are not known
-	// RuntimeClasses are those that belong to no pool.
-	RuntimeClasses []*review.Object
-	Conflicts      folded[review.Conflict]
-	Contests       folded[review.Contest]
-	Problems       folded[string]
-	Rollouts       folded[rollout]
+	// The sections, in the order of the page.
+	Guards, Schedule, Consequences, Moving, Remarks []section
 }
 
 func newDocument(r *review.Review, o Options) *document {
-	d := &document{Review: r, Options: o, Counts: counts(r.Summary.Counts)}
-	if !o.Summary {
-		d.fill(r)
+	d := &document{Review: r, Options: o, Counts: r.Summary.Counts.Say()}
+	if o.Summary {
+		return d
 	}
-	return d
-}
-
-// fill adds everything but the summary.
-func (d *document) fill(r *review.Review) {
 	pools := pools(r)
 	d.Index, d.Chunks = index(pools), chunks(pools)
 	d.Pictured = slices.ContainsFunc(pools, func(p pool) bool { return len(p.Rows) > 0 })
-	d.Nodes, d.Impact = nodesOf(r, pools), consequences(r.Impact)
-	ofPools := map[*review.Object]bool{}
-	for _, pool := range pools {
-		ofPools[pool.RuntimeClass] = true
-	}
-	for i := range r.RuntimeClasses {
-		if class := &r.RuntimeClasses[i]; !ofPools[class] {
-			d.RuntimeClasses = append(d.RuntimeClasses, class)
-		}
-	}
-	d.Conflicts, d.Contests, d.Problems = fold(r.Conflicts), fold(r.Contests), fold(r.Problems)
-	d.Rollouts = fold(rollouts(r.Rollouts))
+	d.Guards, d.Schedule = sections(review.Guards(r)), sections(review.Schedule(r))
+	d.Consequences, d.Moving, d.Remarks = sections(review.Consequences(r.Impact)), nodes(r), sections(review.Remarks(r))
+	return d
 }
 
 // fewObjects is the number of manifests up to which they are unfolded.

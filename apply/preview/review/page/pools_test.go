@@ -159,7 +159,7 @@ func TestSizeIsBounded(t *testing.T) {
 				r.Impact.Evictions = append(r.Impact.Evictions, eviction)
 			}
 			return r
-		}, 4 * mebibyte, []string{"50000 pods evicted", "and 700 workloads more", "×50000"}},
+		}, 4 * mebibyte, []string{"50000 pods evicted", "and 700 more", "×50000"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

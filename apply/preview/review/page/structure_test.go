@@ -85,7 +85,7 @@ func (e element) ids(t *testing.T) map[string]element {
 }
 
 // plainID needs no escape in an address.
-var plainID = regexp.MustCompile(`^[a-z][-a-z0-9._]*$`)
+var plainID = regexp.MustCompile(`^[a-z][-A-Za-z0-9._]*$`)
 
 // samples are reviews of every kind and size.
 func samples() map[string]*review.Review {
@@ -136,15 +136,15 @@ func TestCountsLeadToWhatTheyCount(t *testing.T) {
 					target := ids[strings.TrimPrefix(link.attribute("href"), "#")]
 					headings := target.all(named("h2", "h3"))
 					number := link.all(named("b"))[0].text()
-					if len(headings) == 0 || !slices.Contains(strings.FieldsFunc(headings[0].text(), func(r rune) bool { return r == ' ' || r == ':' }), number) {
+					if len(headings) == 0 || !slices.Contains(strings.FieldsFunc(headings[0].text(), func(r rune) bool { return r == ' ' || r == ',' }), number) {
 						t.Errorf("%q leads to %q", link.text(), target.text())
 					}
 				}
 			}
-			if want := len(counts(r.Summary.Counts)); links != want {
+			if want := len(r.Summary.Counts.Say()); links != want {
 				t.Errorf("%d counts are links, want %d", links, want)
 			}
-			for id, action := range map[string]plan.Action{"pools-created": plan.Create, "pools-changed": plan.Update, "pools-deleted": plan.Delete} {
+			for id, action := range map[string]plan.Action{"poolsCreated": plan.Create, "poolsChanged": plan.Update, "poolsDeleted": plan.Delete} {
 				var want, got []string
 				for _, pool := range r.Pools {
 					if pool.Action == action {

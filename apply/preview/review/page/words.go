@@ -42,9 +42,6 @@ func list(names []string) string {
 	return text
 }
 
-// sentence returns a text with a capital letter and a full stop.
-func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] + "." }
-
 // kind returns the CSS class of a line.
 func kind(line review.Line) string {
 	switch line.Sign {
@@ -79,12 +76,4 @@ func tone(action plan.Action) string {
 		return "out"
 	}
 	return "ch"
-}
-
-// seconds returns how long a pod stays.
-func seconds(n int64) string {
-	if n == 0 {
-		return "at once"
-	}
-	return fmt.Sprintf("after %d s", n)
 }

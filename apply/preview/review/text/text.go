@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/nodepools/nodepools/api/sanitize"
@@ -31,19 +30,20 @@ func Write(w io.Writer, r *review.Review, o Options) error {
 func (t *writer) review(r *review.Review, o Options) {
 	t.summary(r.Summary)
 	t.known(r.Compared)
-	t.brokenBase(r.Compared, o.Summary)
-	if !o.Summary {
-		t.guards(r)
-		t.impact(r)
-		t.rollouts(r.Rollouts)
-		t.objects("NodePool", r.Pools)
-		t.objects("RuntimeClass", r.RuntimeClasses)
-		t.nodes(r.Nodes)
-		t.members(r.Members)
-		t.conflicts(r.Conflicts)
-		t.contests(r)
-		t.problems(r.Problems)
+	if o.Summary {
+		if r.Compared.BrokenBase != nil {
+			t.sentence("", "Note: "+r.Compared.BrokenText())
+		}
+		return
 	}
+	t.sections(review.Guards(r))
+	t.sections(review.Consequences(r.Impact))
+	t.sections(review.Schedule(r))
+	t.objects("NodePool", r.Pools)
+	t.objects("RuntimeClass", r.RuntimeClasses)
+	t.nodes(r.Nodes)
+	t.sections(review.Moves(r))
+	t.sections(review.Remarks(r))
 }
 
 // writer buffers the text, so that no half of it is written when an error occurs.
@@ -90,41 +90,56 @@ func (t *writer) known(c review.Compared) {
 	t.sentence("", fmt.Sprintf("As of %s, %s, %s", review.Word(c.Taken), review.Count(*c.Nodes, "node"), pods))
 }
 
-// brokenBase writes what is compared with in place of the base.
-func (t *writer) brokenBase(c review.Compared, summary bool) {
-	if c.BrokenBase == nil {
-		return
-	}
-	t.sentence("", "Note: "+c.BrokenText())
-	if summary {
-		return
-	}
-	t.heading("Problems of the base:")
-	for _, problem := range c.BrokenBase.List() {
-		t.sentence("  ", problem)
+// maxPods is how many pods of one item are named.
+const maxPods = 8
+
+func (t *writer) sections(all []review.Section) {
+	for _, section := range all {
+		t.heading(review.Visible(section.Title) + ":")
+		if section.Intro != "" {
+			t.sentence("  ", section.Intro)
+		}
+		for _, item := range section.Items {
+			t.item(item)
+		}
 	}
 }
 
-func (t *writer) guards(r *review.Review) {
-	if held := r.HeldBack; held != nil {
-		t.heading(fmt.Sprintf("Held back: this would delete %d of %s, and deletes none of them",
-			len(held.Pools), review.Count(held.Of, "pool")))
-		t.list("  ", words(held.Pools))
-		t.sentence("  ", held.Reason+"; "+held.Remedy)
+func (t *writer) item(item review.Item) {
+	text, indent := item.Text, "    "
+	if item.Head != "" && text != "" {
+		text = item.Head + ": " + text
+	} else {
+		text += item.Head
 	}
-	for _, held := range r.HeldReleases {
-		if held.Pool == "" {
-			t.heading("Held back until it is approved: nothing of this revision is applied before")
-		} else {
-			t.heading(fmt.Sprintf("Held back until it is approved: pool %s", review.Word(held.Pool)))
+	if item.Warning != "" {
+		text += "; " + item.Warning
+	}
+	if text == "" {
+		indent = "  "
+	} else {
+		t.sentence("  ", text)
+	}
+	if item.Command != "" {
+		t.sentence(indent, item.Command)
+	}
+	t.list(indent, words(review.Compact(item.Names)))
+	var pods []string
+	for i, pod := range item.Pods[:min(len(item.Pods), maxPods)] {
+		name := review.Word(pod.Name)
+		if pod.Node != "" {
+			name += " on " + review.Word(pod.Node)
 		}
-		t.sentence("  ", held.Reason)
-		t.sentence("  ", held.Remedy)
+		if i < len(item.Pods)-1 {
+			name += ","
+		}
+		pods = append(pods, name)
 	}
-	if len(r.Kept) > 0 {
-		t.heading("Not in the files, and kept, as they are paused or marked so:")
-		t.list("  ", words(r.Kept))
+	if more := len(item.Pods) - maxPods; more > 0 {
+		pods[maxPods-1] = strings.TrimSuffix(pods[maxPods-1], ",")
+		pods = append(pods, fmt.Sprintf("and %d more; -o json has all", more))
 	}
+	t.list(indent, pods)
 }
 
 func (t *writer) objects(kind string, objects []review.Object) {
@@ -153,66 +168,14 @@ func sign(of rune) string {
 
 func (t *writer) nodes(groups []review.Nodes) {
 	for _, group := range groups {
+		if len(group.Changes) == 0 {
+			continue
+		}
 		t.line("")
 		t.list("", append([]string{review.Count(len(group.Names), "node") + " changed:"}, words(review.Compact(group.Names))...))
 		for _, line := range group.Lines() {
 			t.line(t.signed(line.Sign, clipped("  "+string(line.Sign)+" "+line.Text)))
 		}
-	}
-}
-
-func (t *writer) members(pools []review.Members) {
-	pools = slices.DeleteFunc(slices.Clone(pools), func(pool review.Members) bool { return len(pool.Entering)+len(pool.Leaving) == 0 })
-	if len(pools) == 0 {
-		return
-	}
-	t.heading("Nodes that enter and leave pools:")
-	for _, pool := range pools {
-		t.sentence("  ", fmt.Sprintf("%s: %d -> %s", review.Word(pool.Pool), pool.Before, review.Count(pool.After, "node")))
-		if len(pool.Entering) > 0 {
-			t.colored(review.Added, wrapped("    + ", "      ", words(review.Compact(pool.Entering))))
-		}
-		if len(pool.Leaving) > 0 {
-			t.colored(review.Removed, wrapped("    - ", "      ", words(review.Compact(pool.Leaving))))
-		}
-	}
-}
-
-// conflicts groups those of the same nodes.
-func (t *writer) conflicts(conflicts []review.Conflict) {
-	for i, conflict := range conflicts {
-		if i == 0 || conflict.Standing != conflicts[i-1].Standing || !slices.Equal(conflict.Nodes, conflicts[i-1].Nodes) {
-			t.line("")
-			when := ""
-			if conflict.Standing {
-				when = "as before "
-			}
-			t.list("", append([]string{"Conflicts, left as they are, " + when + "on " + review.Count(len(conflict.Nodes), "node") + ":"}, words(review.Compact(conflict.Nodes))...))
-		}
-		t.sentence("  ", conflict.Text())
-	}
-}
-
-func (t *writer) contests(r *review.Review) {
-	if len(r.Contests) == 0 {
-		return
-	}
-	t.heading("Contested now, and put back each time:")
-	for _, contest := range r.Contests {
-		t.sentence("  ", contest.Text())
-	}
-	if more := r.MoreContestsText(); more != "" {
-		t.sentence("  ", more)
-	}
-}
-
-func (t *writer) problems(problems []string) {
-	if len(problems) == 0 {
-		return
-	}
-	t.heading("Problems, left alone:")
-	for _, problem := range problems {
-		t.sentence("  ", problem)
 	}
 }
 

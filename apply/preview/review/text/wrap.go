@@ -56,13 +56,8 @@ func clipped(line string) string {
 
 // list writes words as the items of a list.
 func (t *writer) list(indent string, items []string) {
-	fmt.Fprint(t, wrapped(indent, indent+"  ", items))
-}
-
-// colored writes lines in the colour of a sign.
-func (t *writer) colored(sign rune, text string) {
-	for line := range strings.Lines(text) {
-		t.line(t.signed(sign, strings.TrimSuffix(line, "\n")))
+	if len(items) > 0 {
+		fmt.Fprint(t, wrapped(indent, indent+"  ", items))
 	}
 }
 
