@@ -3,15 +3,12 @@ package controller
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -303,35 +300,6 @@ func causesOf(t *testing.T, err error) []string {
 	}
 	slices.Sort(causes)
 	return causes
-}
-
-// Whatever entry of nodeNames somebody comes up with, the API server takes it or
-// refuses it as ValidateNodePool does.
-func TestAPIServerJudgesNodeNamesAsWeDo(t *testing.T) {
-	w := &world{Client: newClient(t, cluster.Shared(t).Config), t: t}
-	r := rand.New(rand.NewPCG(1, 2))
-	pieces := []string{"a", "gpu", "7", "-", ".", "*", "?", "[", "]", "[0-9]", "[3-1]", "[a-f]", "[A-F]", "[^a]", "[a-", "^", `\`, "A", "_", " ", "{", ",", "é", "/"}
-	refused := 0
-	for range 10 {
-		pool := &v1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "subject"}}
-		entries := map[string]bool{}
-		for len(entries) < 500 {
-			var entry strings.Builder
-			for range 1 + r.IntN(5) {
-				entry.WriteString(pieces[r.IntN(len(pieces))])
-			}
-			entries[entry.String()] = true
-		}
-		pool.Spec.NodeNames = slices.Sorted(maps.Keys(entries))
-		want := v1.ValidateNodePool(pool)
-		refused += len(want)
-		if diff := diffOfReasons(t, want, w.Create(t.Context(), pool, client.DryRunAll)); diff != "" {
-			t.Errorf("(-ValidateNodePool +API server):\n%s", diff)
-		}
-	}
-	if refused < 1000 {
-		t.Errorf("no more than %d entries are refused: the test is of no use", refused)
-	}
 }
 
 func (a admission) object(t *testing.T, kind string) *unstructured.Unstructured {

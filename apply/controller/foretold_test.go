@@ -37,7 +37,7 @@ func TestDiffForetellsTheRollout(t *testing.T) {
 	w.inUse(names...)
 
 	second := repo.commit(files{
-		"pools/batch.yaml": poolFile("batch", "2", "  rollout: {order: Zone, maxUnavailable: 1, minReady: 4s, waves: [{name: canary, nodes: 1, soak: 8s}]}"),
+		"pools/batch.yaml": poolFile("batch", "2", "  rollout: {order: Zone, maxUnavailable: 1, minReady: 2s, waves: [{name: canary, nodes: 1, soak: 4s}]}"),
 		"pools/held.yaml":  poolFile("held", "2", "  rollout: {paused: true}"),
 	})
 	server, err := observe.Connect(w.cluster.Config, waitTimeout)
@@ -82,7 +82,7 @@ func TestDiffForetellsTheRollout(t *testing.T) {
 		t.Errorf("%v follow and %v stay; foretold was that %v do, and %v", moved, stayed, order, stay)
 	}
 	took, foretold := began[moved[len(moved)-1]].Sub(began[moved[0]]), last.Sub(canary)
-	if foretold != 20*time.Second || took < foretold-time.Second || took > foretold+waitTimeout {
+	if foretold != 10*time.Second || took < foretold-time.Second || took > foretold+waitTimeout {
 		t.Errorf("the last node begins %v after the first one, foretold were %v", took, foretold)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/controller/sources"
+	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
 // canary stands for whatever a server may say that is nobody's business.
@@ -36,6 +37,7 @@ func spoken(w http.ResponseWriter, _ *http.Request) {
 // in the loops' own words, other sources go on, and all is well again when the
 // repository is.
 func TestGitTrouble(t *testing.T) {
+	cluster.Long(t)
 	w := newGitWorld(t)
 	repo := newRepository(t)
 	server := repo.serve(t)

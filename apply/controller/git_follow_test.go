@@ -9,8 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -105,76 +103,6 @@ func (w *gitWorld) hasNoRecord(names ...string) {
 		w.do(w.Get(w.t.Context(), client.ObjectKey{Name: name}, &node))
 		if record, found := node.Annotations[v1.AppliedAnnotation]; found {
 			w.t.Errorf("node %s still has a record: %s", name, record)
-		}
-	}
-}
-
-// A pod that names the RuntimeClass of a pool from Git runs on the pool's nodes
-// and nowhere else; one that names none stays off them. When the pool moves to
-// other nodes, so do new pods.
-func TestGitPodsFollow(t *testing.T) {
-	w := newGitWorld(t)
-	repo := newRepository(t)
-	for _, name := range []string{"fast-1", "fast-2", "fast-3", "slow-1", "slow-2"} {
-		w.node(name, nil)
-	}
-	tainted := []string{"  taints: [{key: example.com/fast, value: \"yes\", effect: NoSchedule}]"}
-	first := repo.commit(files{"pools/fast.yaml": poolFile("fast", "high", append(tainted, "  nodeNames: [fast-1, fast-2]")...)})
-	w.source("pods", repo.url(), anyRelease)
-	w.follows("pods", first)
-	w.carries("fast-1", tiers("fast", "high"), "example.com/fast=yes:NoSchedule")
-	w.carries("fast-2", tiers("fast", "high"), "example.com/fast=yes:NoSchedule")
-	w.hasRuntimeClass("node-pool-fast", "runc", map[string]string{"example.com/tier": "high", v1.RoleLabel("fast"): ""},
-		corev1.Toleration{Key: "example.com/fast", Operator: "Equal", Value: "yes", Effect: "NoSchedule"})
-
-	w.pods("in", 6, ptr.To("node-pool-fast"))
-	w.pods("out", 6, nil)
-	w.podsRunOn("in", "fast-1", "fast-2")
-	w.podsRunOn("out", "fast-3", "slow-1", "slow-2")
-
-	second := repo.commit(files{"pools/fast.yaml": poolFile("fast", "high", append(tainted, "  nodeNames: [fast-3]")...)})
-	w.follows("pods", second)
-	w.carries("fast-3", tiers("fast", "high"), "example.com/fast=yes:NoSchedule")
-	w.carries("fast-1", map[string]string{})
-	w.carries("fast-2", map[string]string{})
-	w.pods("moved", 3, ptr.To("node-pool-fast"))
-	w.pods("free", 6, nil)
-	w.podsRunOn("moved", "fast-3")
-	w.podsRunOn("free", "fast-1", "fast-2", "slow-1", "slow-2")
-}
-
-// pods makes pods of an application.
-func (w *gitWorld) pods(app string, count int, runtimeClass *string) {
-	w.t.Helper()
-	for i := range count {
-		pod := &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", app, i), Namespace: "default", Labels: map[string]string{"app": app}},
-			Spec:       corev1.PodSpec{RuntimeClassName: runtimeClass, Containers: []corev1.Container{{Name: "c", Image: "example.com/c"}}},
-		}
-		// The service account that the namespace is born with takes a moment.
-		w.eventually("pod "+pod.Name+" is taken", func() error { return w.Create(w.t.Context(), pod.DeepCopy()) })
-	}
-}
-
-// podsRunOn waits until all pods of an application run, and checks on which
-// nodes.
-func (w *gitWorld) podsRunOn(app string, allowed ...string) {
-	w.t.Helper()
-	var list corev1.PodList
-	w.eventually("pods of "+app+" run", func() error {
-		if err := w.List(w.t.Context(), &list, client.InNamespace("default"), client.MatchingLabels{"app": app}); err != nil {
-			return err
-		}
-		for _, pod := range list.Items {
-			if pod.Status.Phase != corev1.PodRunning {
-				return fmt.Errorf("%s is %s: %+v", pod.Name, pod.Status.Phase, pod.Status.Conditions)
-			}
-		}
-		return nil
-	})
-	for _, pod := range list.Items {
-		if !slices.Contains(allowed, pod.Spec.NodeName) {
-			w.t.Errorf("pod %s runs on %s, want one of %v", pod.Name, pod.Spec.NodeName, allowed)
 		}
 	}
 }

@@ -164,27 +164,3 @@ func TestHandMadeChangeOfARuntimeClassIsPutBack(t *testing.T) {
 	w.isReady("master", 0)
 	w.staysQuiet()
 }
-
-// What the creation of a RuntimeClass has set goes like what came later, and so
-// does what somebody has added to what is not set.
-func TestTolerationsGoFromTheRuntimeClass(t *testing.T) {
-	w := newWorld(t)
-	w.approvedPool(tenantPool)
-	w.isReady("tenant", 0)
-	tolerates := func(want int) {
-		t.Helper()
-		w.eventually(fmt.Sprintf("the RuntimeClass has %d tolerations", want), func() error {
-			if have := w.runtimeClass("node-pool-tenant").Scheduling.Tolerations; len(have) != want {
-				return fmt.Errorf("it has %v", have)
-			}
-			return nil
-		})
-	}
-	tolerates(2)
-	w.change("tenant", func(pool *v1.NodePool) { pool.Spec.Taints = nil })
-	tolerates(0)
-	w.kubectl("patch", "runtimeclass", "node-pool-tenant", "--type=merge", "-p", `{"scheduling":{"tolerations":[{"operator":"Exists"}]}}`)
-	tolerates(0)
-	w.isReady("tenant", 0)
-	w.staysQuiet()
-}

@@ -14,6 +14,7 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/preview/impact"
+	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
 // draining is a pool whose nodes are drained. It has a label before it has taints: a node that
@@ -49,6 +50,7 @@ var drainScenarios = map[string]scenario{
 // TestBlockedDrainsEqualReality has drains that wait for budgets: what is predicted to wait is
 // refused by the Eviction API, and what is not has gone.
 func TestBlockedDrainsEqualReality(t *testing.T) {
+	cluster.Long(t)
 	stage := newStage(t)
 	p := stage.open(t, scenario{
 		nodes:  nodes("a"),

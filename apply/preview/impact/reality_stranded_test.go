@@ -19,12 +19,14 @@ import (
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/observe"
 	"github.com/nodepools/nodepools/apply/status"
+	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
 // TestStrandedPodsStayPending predicts which pods without a node a change strands, carries the
 // change out, and makes room for all of them: those that are stranded stay without a node
 // though the scheduler has looked at them again, and run after the remedy.
 func TestStrandedPodsStayPending(t *testing.T) {
+	cluster.Long(t)
 	stage := newStage(t)
 	pool := func(labels map[string]v1.LabelValue, taints ...v1.Taint) map[string]v1.NodePoolSpec {
 		return map[string]v1.NodePoolSpec{"gpu": {NodeNames: []string{"s1", "s2"}, Labels: labels, Taints: taints}}
