@@ -26,29 +26,6 @@ func (p *play) finish(name string) {
 	}
 }
 
-// fail lets a pod of a workload fail, as a kubelet that is short of memory does.
-// Its controller makes another, and it stays.
-func (p *play) fail(w workload) {
-	p.t.Helper()
-	pods, err := p.podsOf(w.name)
-	p.do(err)
-	patch := `{"status":{"phase":"Failed","reason":"Evicted","conditions":[{"type":"Ready","status":"False","reason":"PodFailed"}]}}`
-	p.do(p.Status().Patch(p.t.Context(), &pods[0], client.RawPatch("application/strategic-merge-patch+json", []byte(patch))))
-	p.eventually("another pod of "+w.name+" runs", func() error {
-		pods, err := p.podsOf(w.name)
-		running := 0
-		for _, pod := range pods {
-			if pod.Status.Phase == corev1.PodRunning {
-				running++
-			}
-		}
-		if err == nil && running != w.pods {
-			err = fmt.Errorf("%d run", running)
-		}
-		return err
-	})
-}
-
 // pauseNodes keeps the loops from writing to the nodes, or lets them.
 func (p *play) pauseNodes(pause bool) {
 	p.t.Helper()
@@ -80,12 +57,6 @@ func (p *play) poolsAreRead() {
 		}
 		return nil
 	})
-}
-
-// taint puts a taint on a node.
-func (p *play) taint(node, text string) {
-	p.t.Helper()
-	p.patchNode(node, func(n *corev1.Node) { n.Spec.Taints = append(n.Spec.Taints, coreTaints(text)...) })
 }
 
 // cordon closes a node for new pods, and waits for the taint that says so.

@@ -39,17 +39,6 @@ var poolScenarios = map[string]scenario{
 			"DaemonSet/short on a evicted after 1s",
 		},
 	},
-	"a taint and a label at once": {
-		reason:    "a daemon pod that the taint evicts is not removed a second time",
-		nodes:     nodes("a", "b"),
-		before:    pools{"old": labelled(members("a", "b"), "disk", "ssd")},
-		after:     pools{"old": labelled(members("b"), "disk", "ssd"), "new": tainted(members("a"), "gpu=yes:NoExecute")},
-		workloads: []workload{daemonSet("agent", 2, selects("disk=ssd")), daemonSet("ready", 2, selects("disk=ssd"), tolerates("gpu"))},
-		want: []string{
-			"DaemonSet/agent on a evicted at once",
-			"DaemonSet/ready on a removed because the node no longer matches",
-		},
-	},
 	"taints go": {
 		reason:    "daemon pods start where they could not, and all that could not come back can",
 		nodes:     nodes("a", "b"),
@@ -132,17 +121,6 @@ var poolScenarios = map[string]scenario{
 			"Pod/bare on a could not be scheduled again",
 		},
 	},
-	"a pool of other labels": {
-		reason:    "the RuntimeClass changes with the pool, so that the next pod fits where the one that runs is",
-		nodes:     nodes("a"),
-		before:    pools{"gpu": tainted(labelled(members("a"), "gpu", "old"), "gpu=old:NoSchedule")},
-		after:     pools{"gpu": tainted(labelled(members("a"), "gpu", "new"), "gpu=new:NoSchedule")},
-		workloads: []workload{deployment("train", 1, inPool("gpu")), alone("bare", inPool("gpu")), statefulSet("by-hand", 1, selects("gpu=old"), tolerates("gpu=old"))},
-		want: []string{
-			"StatefulSet/by-hand finds no node",
-			"StatefulSet/by-hand on a could not be scheduled again",
-		},
-	},
 	"a pool gets a taint": {
 		reason:    "pods of its own RuntimeClass that run do not have the toleration that the next ones get",
 		nodes:     nodes("a"),
@@ -167,16 +145,6 @@ var poolScenarios = map[string]scenario{
 		},
 		want: []string{"RuntimeClass gpu replace, named by 1 pods and Job/busy, Job/waits"},
 	},
-	"a handler is replaced": {
-		reason:    "the RuntimeClass is deleted and made anew, and the pods stay",
-		nodes:     nodes("a"),
-		before:    pools{"gpu": handled(members("a"), "runc")},
-		after:     pools{"gpu": handled(members("a"), "kata")},
-		workloads: []workload{deployment("train", 2, inPool("gpu")), alone("bare", inPool("gpu")), deployment("free", 1)},
-		want: []string{
-			"RuntimeClass gpu replace, named by 3 pods and Deployment/train",
-		},
-	},
 	"two pools on a node": {
 		reason:    "each taint shuts out the pods of the other RuntimeClass",
 		nodes:     nodes("a", "b", "c"),
@@ -192,14 +160,6 @@ var poolScenarios = map[string]scenario{
 			"pools big, gpu on c nobody can run",
 		},
 	},
-	"a pool without taints beside one with": {
-		reason:    "the pods of one can run",
-		nodes:     nodes("a"),
-		before:    pools{"gpu": tainted(members("a"), "gpu=yes:NoSchedule")},
-		after:     pools{"gpu": tainted(members("a"), "gpu=yes:NoSchedule"), "plain": members("a")},
-		workloads: []workload{deployment("train", 1, inPool("gpu"))},
-		want:      []string{},
-	},
 	"a pool within a pool": {
 		reason: "what the inner one inherits, its RuntimeClass tolerates",
 		nodes:  nodes("a", "b"),
@@ -213,16 +173,6 @@ var poolScenarios = map[string]scenario{
 			"Deployment/train on a evicted at once",
 			"Pod/bare is not created again",
 			"Pod/bare on a evicted at once",
-		},
-	},
-	"a taint of somebody else": {
-		reason:    "what could not come back before is no news",
-		nodes:     []node{{name: "a"}, {name: "b"}},
-		after:     pools{"gpu": tainted(members("a"), "gpu=yes:NoSchedule")},
-		workloads: []workload{alone("bare", on("a")), alone("half", on("a"), tolerates("theirs"))},
-		then:      func(p *play) { p.taint("a", "theirs=x:NoSchedule") },
-		want: []string{
-			"Pod/half on a could not be scheduled again",
 		},
 	},
 	"a node is cordoned": {
@@ -253,21 +203,6 @@ var poolScenarios = map[string]scenario{
 			"Deployment/web on a evicted at once",
 		},
 	},
-	"a pool of other nodes": {
-		reason:    "one node is tainted and another freed: there is a place to go to",
-		nodes:     nodes("a", "b"),
-		before:    pools{"gpu": tainted(members("a"), "gpu=yes:NoExecute")},
-		after:     pools{"gpu": tainted(members("b"), "gpu=yes:NoExecute")},
-		workloads: []workload{deployment("web", 2), deployment("train", 1, inPool("gpu")), daemonSet("agent", 1)},
-		budgets:   []budget{{"web", 2}},
-		want: []string{
-			"DaemonSet/agent on a started",
-			"DaemonSet/agent on b evicted at once",
-			"Deployment/train on a could not be scheduled again",
-			"Deployment/web on b evicted at once, 2 pods",
-			"budget web allows 0, loses 2, exceeded",
-		},
-	},
 	"a daemon pod waits for the pool": {
 		reason: "its controller goes by the template, the scheduler by what the RuntimeClass has added",
 		nodes:  nodes("a", "b"),
@@ -291,53 +226,5 @@ var poolScenarios = map[string]scenario{
 		want: []string{
 			"DaemonSet/ready on b started",
 		},
-	},
-	"a daemon pod of the pool and a taint": {
-		reason:    "its controller does not know of the toleration that the RuntimeClass would bring",
-		nodes:     nodes("a"),
-		before:    pools{"gpu": members("a")},
-		after:     pools{"gpu": tainted(members("a"), "gpu=yes:NoSchedule")},
-		workloads: []workload{daemonSet("agent", 1, inPool("gpu")), deployment("train", 1, inPool("gpu"))},
-		want: []string{
-			"DaemonSet/agent finds no node",
-			"DaemonSet/agent on a could not be scheduled again",
-		},
-	},
-	"pods that have failed": {
-		reason:    "they lie on the node until somebody deletes them, and no budget counts them",
-		nodes:     nodes("a"),
-		after:     pools{"gpu": tainted(members("a"), "gpu=yes:NoExecute")},
-		workloads: []workload{deployment("web", 2, on("a"))},
-		budgets:   []budget{{"web", 1}},
-		then:      func(p *play) { p.fail(p.scenario.workloads[0]) },
-		want: []string{
-			"Deployment/web finds no node",
-			"Deployment/web on a evicted at once, 2 pods",
-			"Deployment/web on a evicted at once, finished",
-			"budget web allows 1, loses 2, exceeded",
-		},
-	},
-	"labels that shut out": {
-		reason: "the stronger pool has its way with the label that the RuntimeClass of the other selects",
-		nodes:  nodes("a", "b"),
-		before: pools{"ssd": labelled(members("a", "b"), "disk", "ssd")},
-		after: pools{"ssd": labelled(members("a", "b"), "disk", "ssd"), "gpu": {
-			NodeNames: []string{"b"}, Priority: 1, Labels: map[string]v1.LabelValue{"disk": "hdd"}, Taints: taints("gpu=yes:NoSchedule"),
-		}},
-		workloads: []workload{deployment("data", 2, inPool("ssd"), spread), deployment("also", 1, on("b"), needs(corev1.NodeSelectorRequirement{Key: "disk", Operator: corev1.NodeSelectorOpExists}))},
-		want: []string{
-			"Deployment/also finds no node",
-			"Deployment/also on b could not be scheduled again",
-			"Deployment/data on b could not be scheduled again",
-		},
-	},
-	"nothing of account": {
-		reason:    "an annotation and a label that nobody asks for disturb nobody",
-		nodes:     nodes("a"),
-		before:    pools{"gpu": labelled(members("a"), "gpu", "old")},
-		after:     pools{"gpu": labelled(members("a"), "gpu", "new")},
-		workloads: []workload{deployment("web", 2), daemonSet("agent", 1), statefulSet("member", 1, inPool("gpu"))},
-		budgets:   []budget{{"web", 2}},
-		want:      []string{},
 	},
 }

@@ -98,13 +98,6 @@ var taintScenarios = map[string]scenario{
 			"Pod/bare on a could not be scheduled again",
 		},
 	},
-	"a taint that only prefers": {
-		reason:    "the scheduler avoids the node and nobody is in the way",
-		nodes:     nodes("a"),
-		after:     pools{"gpu": tainted(members("a"), "gpu=yes:PreferNoSchedule")},
-		workloads: []workload{deployment("web", 1), daemonSet("agent", 1)},
-		want:      []string{},
-	},
 	"NoSchedule becomes NoExecute": {
 		reason: "whoever tolerates one effect need not tolerate the other",
 		nodes:  nodes("a"),
@@ -120,31 +113,6 @@ var taintScenarios = map[string]scenario{
 			"Deployment/web on a evicted at once",
 			"Pod/one is not created again",
 			"Pod/one on a evicted at once",
-		},
-	},
-	"NoExecute becomes NoSchedule": {
-		reason:    "it is milder, but another one",
-		nodes:     nodes("a"),
-		before:    pools{"gpu": tainted(members("a"), "gpu=yes:NoExecute")},
-		after:     pools{"gpu": tainted(members("a"), "gpu=yes:NoSchedule")},
-		workloads: []workload{alone("one", on("a"), tolerates("gpu:NoExecute")), alone("both", on("a"), tolerates("gpu"))},
-		want: []string{
-			"Pod/one on a could not be scheduled again",
-		},
-	},
-	"a taint of another value": {
-		reason: "it is a new taint for those who tolerate the old value",
-		nodes:  nodes("a"),
-		before: pools{"gpu": tainted(members("a"), "gpu=old:NoExecute", "disk=old:NoSchedule")},
-		after:  pools{"gpu": tainted(members("a"), "gpu=new:NoExecute", "disk=old:NoSchedule")},
-		workloads: []workload{
-			alone("old", on("a"), tolerates("gpu=old", "disk")), alone("any", on("a"), tolerates("gpu", "disk")),
-			alone("both", on("a"), tolerates("gpu=old", "gpu=new", "disk")), deployment("member", 1, inPool("gpu")),
-		},
-		want: []string{
-			"Deployment/member on a evicted at once",
-			"Pod/old is not created again",
-			"Pod/old on a evicted at once",
 		},
 	},
 	"a second taint": {
