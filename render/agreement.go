@@ -82,12 +82,6 @@ func each[K comparable](pools []*pool, keys func(*pool) map[K]string) func(*pool
 	return func(p *pool) map[K]string { return all[p] }
 }
 
-// Wanted returns what a pool by itself wants of its nodes.
-func Wanted(definition *v1.NodePool) Desired {
-	desired, _ := agree([]*pool{newPool(definition)})
-	return desired
-}
-
 // labels, like annotations and taints, returns what the pool itself puts on a
 // node. What it inherits, the enclosing pools put there, since its nodes are
 // their members as well.

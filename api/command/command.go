@@ -61,9 +61,6 @@ func Describe(object string) string { return "kubectl describe " + object }
 // EditPool opens a pool in an editor.
 func EditPool(name string) string { return "kubectl edit " + Pool(name) }
 
-// DeletePool deletes a pool.
-func DeletePool(name string) string { return "kubectl delete " + Pool(name) }
-
 // DeletePods deletes pods of a namespace, so that their owners create them anew. What follows
 // a slash is no option of kubectl.
 func DeletePods(namespace string, pods ...string) string {

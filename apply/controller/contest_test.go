@@ -15,6 +15,7 @@ import (
 
 	v1 "github.com/nodepools/nodepools/api/v1"
 	"github.com/nodepools/nodepools/apply/plan"
+	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
 // fastBackoff is a backoff whose contests a test sees within seconds. The delays grow
@@ -143,6 +144,7 @@ func (w *world) contestedFor(nodes, repairs int32) {
 // see it. The pool puts it back ever more rarely, says so once, does all else at once,
 // and is right as soon as they have stopped.
 func TestFightsAreFoughtEverMoreRarely(t *testing.T) {
+	cluster.Long(t)
 	const size = 4
 	w := newWorld(t)
 	w.startWith(fastBackoff)
