@@ -142,6 +142,7 @@ func TestReleaseByHandWaitsForAnApproval(t *testing.T) {
 // strips no node. Approved, it goes on; or the pools come back, and nothing has
 // happened to nodes.
 func TestDeletionOfAllPoolsWaitsForAnApproval(t *testing.T) {
+	cluster.Long(t)
 	definitions, err := crds.All()
 	if err != nil {
 		t.Fatal(err)

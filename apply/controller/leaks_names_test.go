@@ -17,6 +17,7 @@ import (
 	"github.com/nodepools/nodepools/apply/controller/nodes"
 	"github.com/nodepools/nodepools/apply/controller/pools"
 	"github.com/nodepools/nodepools/apply/controller/sources"
+	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
 // memory is all that the reconcilers keep by the name of a pool, a source or a node.
@@ -38,6 +39,7 @@ func (m *memory) sizes() map[string]int {
 // Whatever comes and goes, nothing is kept by the name of what is gone: there is an end
 // to nodes, pools and sources, and none to their names.
 func TestNothingIsKeptOfWhatIsGone(t *testing.T) {
+	cluster.Long(t)
 	w := newGitWorld(t)
 	w.stop()
 	user, err := w.cluster.AddUser(loopsUser, "system:masters")

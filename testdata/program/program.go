@@ -94,9 +94,3 @@ func (p *Process) Tail() string {
 
 // PID of the process.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
-
-// Used waits until the process has ended, and returns the resources that it has used.
-func (p *Process) Used() *os.ProcessState {
-	<-p.ended
-	return p.cmd.ProcessState
-}

@@ -264,22 +264,3 @@ func Hostile() *review.Review {
 	r.APIVersion, r.Kind = review.APIVersion, review.Kind
 	return r
 }
-
-// Bare is a NoExecute taint that evicts so many bare pods, which nothing recreates.
-func Bare(pods int) *review.Review {
-	r := blank()
-	r.Compared = review.Compared{Base: "cluster https://10.0.0.1:6443", Head: "pools/", Nodes: ptr(100), Pods: ptr(pods)}
-	r.Impact = noImpact()
-	for i := range pods {
-		pod := impact.Pod{Name: fmt.Sprintf("shell-%05d", i), Node: fmt.Sprintf("gpu-%03d", i%100)}
-		of := impact.Workload{Kind: "Pod", Namespace: "tools", Name: pod.Name}
-		r.Impact.Evictions = append(r.Impact.Evictions, impact.Eviction{
-			Workload: of, Taints: []string{"dedicated=gpu:NoExecute"}, Pods: []impact.Pod{pod}, NotRecreated: true,
-		})
-	}
-	r.Summary = review.Summary{
-		Changes: "100 nodes changed", Impact: fmt.Sprintf("%d pods evicted, not created again", pods),
-		Counts: review.Counts{NodesChanged: 100, Evictions: pods, NotRecreated: pods},
-	}
-	return r
-}
