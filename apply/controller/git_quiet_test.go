@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	v1 "github.com/nodepools/nodepools/api/v1"
 )
 
@@ -15,7 +17,8 @@ func (w *gitWorld) mustRead(source string) *v1.NodePoolSource {
 }
 
 // A commit that touches one pool writes that pool alone, and when all is done
-// the loops look on, every interval, without writing anything.
+// the loops look on, every interval, without writing or fetching anything, also where the
+// revision is bad.
 func TestGitSteadyState(t *testing.T) {
 	w := newGitWorld(t)
 	repo := newRepository(t)
@@ -43,20 +46,27 @@ func TestGitSteadyState(t *testing.T) {
 	w.follows("steady", third)
 	w.wroteOnly(mark, "patch nodepoolsources/status steady")
 
-	mark = w.mark()
-	server.requests()
-	w.eventually("three more looks", func() error {
-		if n := server.asked(listing); n < 3 {
-			return fmt.Errorf("%d looks", n)
+	looks := func(while string) {
+		t.Helper()
+		mark := w.mark()
+		server.requests()
+		w.eventually("three more looks while "+while, func() error {
+			if n := server.asked(listing); n < 3 {
+				return fmt.Errorf("%d looks", n)
+			}
+			return nil
+		})
+		if writes := w.written(mark); len(writes) > 0 {
+			t.Errorf("the loops wrote %q while %s", writes, while)
 		}
-		return nil
-	})
-	if writes := w.written(mark); len(writes) > 0 {
-		t.Errorf("the loops wrote %q while nothing changed", writes)
+		if _, packs := server.requests(); packs > 0 {
+			t.Errorf("%d packs were asked for while %s", packs, while)
+		}
 	}
-	if _, packs := server.requests(); packs > 0 {
-		t.Errorf("%d packs were asked for while nothing changed", packs)
-	}
+	looks("nothing changes")
+	repo.commit(files{"pools/b.yaml": "kind: Nonsense\n"})
+	w.stands("steady", v1.ValidCondition, metav1.ConditionFalse, v1.InvalidReason)
+	looks("a revision is bad")
 }
 
 // nodesReady waits until a pool counts so many ready nodes; its status is then
