@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
 // reads waits until an object reads so to Flux, by kstatus, and to Argo CD, by the
@@ -100,6 +101,7 @@ func TestHealthOfPools(t *testing.T) {
 }
 
 func TestHealthOfSources(t *testing.T) {
+	cluster.Long(t)
 	w := newGitWorld(t)
 	repo := newRepository(t)
 	repo.commit(files{"pools/a.yaml": poolFile("a", "0"), "pools/b.yaml": poolFile("b", "0"), "pools/c.yaml": poolFile("c", "0")})

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
 // Each line about a write says which revision it carries out, and in which pass: what a
 // pass has logged is found by that.
 func TestWritesAreLoggedWithTheirRevision(t *testing.T) {
+	cluster.Long(t)
 	w := newGitWorld(t)
 	repo := newRepository(t)
 	revision := repo.commit(files{"pools/gpu.yaml": poolFile("gpu", "0")})

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
+	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
 // Without its record it is unknown what on a node is ours. Such a node is reported
@@ -76,6 +77,7 @@ func (w *world) staysQuietBut(node string, goesOn func()) {
 // A pool that is deleted does not wait for ever for a node that nobody can read.
 // When its record is repaired, what it names goes.
 func TestUnreadableNodeDoesNotHoldADeletedPool(t *testing.T) {
+	cluster.Long(t)
 	w := newWorld(t)
 	w.node("broken", role("tenant"))
 	w.isReadyNode("broken")

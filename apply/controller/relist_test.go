@@ -14,6 +14,7 @@ import (
 // from where they were: to read thousands of nodes anew costs everybody, and all
 // clients of an API server lose their watches at the same time.
 func TestNoRelistWhenWatchesEnd(t *testing.T) {
+	cluster.Long(t)
 	cases := map[string]struct {
 		reason string
 		end    func(*cluster.Proxy) int

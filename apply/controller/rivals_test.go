@@ -110,6 +110,7 @@ func (w *world) isOlder(than string, create func()) {
 // and younger than those that were there, also within a second: that is what a plan
 // goes by.
 func TestContendersAreCreatedInOrder(t *testing.T) {
+	cluster.Long(t)
 	w := newWorld(t)
 	w.stop()
 	contender := func(name, value string) render.Definition {
