@@ -3,9 +3,10 @@ package controller
 import (
 	"errors"
 	"fmt"
-	"github.com/nodepools/nodepools/testdata/cluster"
 	"strings"
 	"testing"
+
+	"github.com/nodepools/nodepools/testdata/cluster"
 )
 
 // Each line about a write says which revision it carries out, and in which pass: what a
