@@ -120,17 +120,12 @@ func newPool(definition *v1.NodePool) *pool {
 		definition: definition,
 	}
 	p.member, p.unreadable = newMatcher(definition)
-	// The schema refuses these too, but not in a pool that was created before that rule.
-	if problems := v1.ValidateRoles(definition); p.unreadable == nil && len(problems) > 0 {
-		p.unreadable = problems[0]
-	}
 	return p
 }
 
 // Problem returns why a pool cannot be applied: a parent is missing or cyclic
-// (a [*ParentError]), its selector cannot be read, or it gives nodes a role
-// that it may not give (a *field.Error). It is nil for a pool without a
-// problem, and for one that the expansion does not know.
+// (a [*ParentError]), or its selector cannot be read. It is nil for a pool without
+// a problem, and for one that the expansion does not know.
 func (e *Expansion) Problem(name string) error {
 	if p, found := e.pools[name]; found {
 		return p.problem

@@ -100,12 +100,6 @@ func TestExpansionNode(t *testing.T) {
 			nil,
 			Desired{Pools: []string{"gpu"}, Labels: map[string]Want{role("gpu"): wants("gpu", "")}},
 		},
-		"the role label of another": {
-			"its node gets nothing: what another pool's RuntimeClass selects is not this one's to give",
-			[]*v1.NodePool{onNode("gpu", v1.NodePoolSpec{Labels: map[string]v1.LabelValue{role("wall"): "", "k": "v"}})},
-			nil,
-			Desired{},
-		},
 		"one taint key, two effects": {
 			"a taint is known by key and effect",
 			[]*v1.NodePool{onNode("a", v1.NodePoolSpec{Taints: []v1.Taint{
@@ -195,11 +189,6 @@ func TestExpansionProblem(t *testing.T) {
 		define("orphan", v1.NodePoolSpec{Parent: "gone"}),
 		define("within-orphan", v1.NodePoolSpec{Parent: "orphan"}),
 		define("both", v1.NodePoolSpec{Parent: "unreadable", NodeNames: []string{"["}}),
-		onNode("other-role", v1.NodePoolSpec{Labels: map[string]v1.LabelValue{role("sound"): ""}}),
-		onNode("valued-role", v1.NodePoolSpec{Labels: map[string]v1.LabelValue{role("valued-role"): "yes"}}),
-		define("within-other-role", v1.NodePoolSpec{Parent: "other-role"}),
-		onNode("control-plane", v1.NodePoolSpec{}),
-		define("master", v1.NodePoolSpec{Selector: &v1.LabelSelector{MatchLabels: map[string]v1.LabelValue{"k": "v"}}}),
 		deletedPool(define("deleted", v1.NodePoolSpec{Parent: "gone"})),
 	}
 	cases := map[string]struct {
@@ -216,11 +205,6 @@ func TestExpansionProblem(t *testing.T) {
 		"deep-within-unreadable": {"the same pool, not the one between", `enclosing pool "unreadable": spec.selector cannot be read`, true},
 		"orphan":                 {"its parent", `names the parent "gone", which does not exist`, true},
 		"within-orphan":          {"the parent of its parent", `whose enclosing pool "gone" does not exist`, true},
-		"other-role":             {"nodes that another pool's RuntimeClass would select", `is the role label of a pool "sound"`, true},
-		"valued-role":            {"no pool chooses by that", "own role label", true},
-		"within-other-role":      {"what is within is in doubt too", `enclosing pool "other-role": spec.labels`, true},
-		"control-plane":          {"its role label would go on nodes that are not of the control plane", "spec.nodeNames: Forbidden", true},
-		"master":                 {"same", "spec.selector: Forbidden", true},
 		"both":                   {"its own fault first", `spec.nodeNames has "["`, true},
 	}
 	for range 20 { // the order of maps must not show

@@ -13,8 +13,6 @@ type LabelSelector struct {
 	// matchLabels are labels that a node must have, each with its value.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
-	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && !k.matches('^[^/]{254}') && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))",message="every label key must be a qualified name: an optional DNS prefix and '/', then at most 63 letters, digits, '-', '_' or '.', beginning and ending with a letter or digit"
-	// +kubebuilder:validation:XValidation:rule="self.all(k, self[k].matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$'))",message="every label value must be letters, digits, '-', '_' or '.', beginning and ending with a letter or digit, or empty"
 	MatchLabels map[string]LabelValue `json:"matchLabels,omitempty"`
 
 	// matchExpressions are further requirements, all of which a node must meet.
@@ -33,7 +31,6 @@ type LabelSelectorRequirement struct {
 	// key of the label, a qualified name.
 	// +required
 	// +kubebuilder:validation:MaxLength=317
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^[^/]{254}') && self.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$')",message="a label key must be a qualified name: an optional DNS prefix and '/', then at most 63 letters, digits, '-', '_' or '.', beginning and ending with a letter or digit"
 	Key string `json:"key"`
 
 	// operator says how the label and the values relate.

@@ -33,8 +33,6 @@ import (
 // +kubebuilder:printcolumn:name="Revision",type=string,JSONPath=`.status.revision`,priority=1
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="metadata.name must be no more than 63 characters: it becomes part of the label key node-role.kubernetes.io/<name>"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec) || !has(self.spec.parent) || self.spec.parent != self.metadata.name",message="spec.parent must name another pool"
-// +kubebuilder:validation:XValidation:rule="!has(self.spec) || !has(self.spec.labels) || self.spec.labels.all(k, !k.startsWith('node-role.kubernetes.io/') || (k.substring(24) == self.metadata.name && size(self.spec.labels[k]) == 0) || (oldSelf.hasValue() && has(oldSelf.value().spec) && has(oldSelf.value().spec.labels) && k in oldSelf.value().spec.labels && oldSelf.value().spec.labels[k] == self.spec.labels[k]))",optionalOldSelf=true,message="a label under node-role.kubernetes.io/ in spec.labels must be the pool's own role label with an empty value: only the pool of that name puts a role label on nodes",reason="FieldValueForbidden"
-// +kubebuilder:validation:XValidation:rule="!(self.metadata.name in ['control-plane', 'master']) || !has(self.spec) || !(has(self.spec.selector) || has(self.spec.nodeNames)) || (oldSelf.hasValue() && has(oldSelf.value().spec) && (has(oldSelf.value().spec.selector) || has(oldSelf.value().spec.nodeNames)))",optionalOldSelf=true,message="a pool named control-plane or master must have neither spec.selector nor spec.nodeNames: it chooses its members by its role label, which Kubernetes gives a meaning to",reason="FieldValueForbidden"
 type NodePool struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -51,8 +49,6 @@ type NodePool struct {
 // NodePoolSpec says which nodes are members and what they carry.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.selector) && has(self.nodeNames))",message="selector and nodeNames exclude each other: a pool's members are chosen in one way"
-// +kubebuilder:validation:XValidation:rule="!has(self.conflictPolicy) || self.conflictPolicy == 'Report' || !has(self.labels) || !self.labels.exists(k, k.matches('^((topology|failure-domain[.]beta|node)[.]kubernetes[.]io/|beta[.]kubernetes[.]io/instance-type$|karpenter[.]sh/|node-role[.]kubernetes[.]io/(control-plane|master)$)'))",message="labels under topology.kubernetes.io/, failure-domain.beta.kubernetes.io/, node.kubernetes.io/ and karpenter.sh/, the label beta.kubernetes.io/instance-type and the role labels of the control plane belong to Kubernetes or another controller: conflictPolicy must be Report",reason="FieldValueForbidden"
-// +kubebuilder:validation:XValidation:rule="!has(self.conflictPolicy) || self.conflictPolicy == 'Report' || !has(self.taints) || !self.taints.exists(t, t.key.matches('^(node-role[.]kubernetes[.]io/(control-plane|master)$|(ToBeDeletedBy|DeletionCandidateOf)ClusterAutoscaler$|(startup-taint|status-taint|ignore-taint)[.]cluster-autoscaler[.]kubernetes[.]io/|karpenter[.]sh/|node[.]cluster[.]x-k8s[.]io/)'))",message="taints of the control plane, of the cluster autoscaler, and under karpenter.sh/ and node.cluster.x-k8s.io/ belong to another controller: conflictPolicy must be Report",reason="FieldValueForbidden"
 type NodePoolSpec struct {
 	// parent names the pool that encloses this one. The nodes of this pool are
 	// then those that are members of the parent as well, so they have the labels,
@@ -90,8 +86,6 @@ type NodePoolSpec struct {
 	// +kubebuilder:validation:MaxItems=1000
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=253
-	// +kubebuilder:validation:items:XValidation:rule=`self.matches(r'^([*?]|\\?[a-z0-9]|\[\^?(([^]\[\\^/-]|\\[^]\[/])(-([^]\[\\^/-]|\\[^]\[/]))?)+\])((\\?[.]|(\\?-)*)([*?]|\\?[a-z0-9]|\[\^?(([^]\[\\^/-]|\\[^]\[/])(-([^]\[\\^/-]|\\[^]\[/]))?)+\]))*$')`,message="must be a node name or a pattern of one: lower case letters, digits, '-' and '.', with a letter or digit at both ends and on both sides of each '.'; * stands for any characters, ? for one, [a-z] for one of a range"
-	// +kubebuilder:validation:items:XValidation:rule=`!self.matches(r'\[([^]\[\\^.a-z0-9-]|[A-Za-z]-[0-9A-Z]|1-0|2-[01]|3-[0-2]|4-[0-3]|5-[0-4]|6-[0-5]|7-[0-6]|8-[0-7]|9-[0-8]|b-a|c-[ab]|d-[a-c]|e-[a-d]|f-[a-e]|g-[a-f]|h-[a-g]|i-[a-h]|j-[a-i]|k-[a-j]|l-[a-k]|m-[a-l]|n-[a-m]|o-[a-n]|p-[a-o]|q-[a-p]|r-[a-q]|s-[a-r]|t-[a-s]|u-[a-t]|v-[a-u]|w-[a-v]|x-[a-w]|y-[a-x]|z-[a-y])+\]')`,message="what is in [ ] must stand for a character that a node name may have: a range goes upwards, as in [1-3], and there are no capital letters"
 	NodeNames []string `json:"nodeNames,omitempty"`
 
 	// labels that every member carries. With the pool's role label they are the
@@ -99,8 +93,6 @@ type NodePoolSpec struct {
 	// node, so a nodeSelector by them alone keeps no pod off other nodes.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
-	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && !k.matches('^[^/]{254}') && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))",message="every label key must be a qualified name: an optional DNS prefix and '/', then at most 63 letters, digits, '-', '_' or '.', beginning and ending with a letter or digit"
-	// +kubebuilder:validation:XValidation:rule="self.all(k, self[k].matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$'))",message="every label value must be letters, digits, '-', '_' or '.', beginning and ending with a letter or digit, or empty"
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('nodes.lailin.xyz/'))",message="label keys under nodes.lailin.xyz/ are kept for the controller"
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.matches('^(beta[.])?kubernetes[.]io/(hostname|os|arch)$'))",message="kubernetes.io/hostname, kubernetes.io/os and kubernetes.io/arch, and their beta forms, say what machine a node is and are the kubelet's to set",reason="FieldValueForbidden"
 	Labels map[string]LabelValue `json:"labels,omitempty"`
@@ -109,9 +101,7 @@ type NodePoolSpec struct {
 	// 8192 bytes.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
-	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && !k.matches('^[^/]{254}') && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))",message="every annotation key must be a qualified name: an optional DNS prefix and '/', then at most 63 letters, digits, '-', '_' or '.', beginning and ending with a letter or digit"
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('nodes.lailin.xyz/'))",message="annotation keys under nodes.lailin.xyz/ are kept for the controller"
-	// +kubebuilder:validation:XValidation:rule="self.map(k, size(bytes(k)) + size(bytes(self[k]))).sum() <= 8192",message="annotations may have no more than 8192 bytes, keys and values together: all annotations of a node share 256 KiB, those of other pools too",reason="FieldValueForbidden"
 	Annotations map[string]AnnotationValue `json:"annotations,omitempty"`
 
 	// taints that every member carries. A taint is known by its key and effect.
@@ -150,6 +140,7 @@ type NodePoolSpec struct {
 // LabelValue is the value of a label: at most 63 characters, may be empty.
 //
 // +kubebuilder:validation:MaxLength=63
+// +kubebuilder:validation:Pattern=`^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$`
 type LabelValue string
 
 // AnnotationValue is the value of an annotation: at most 1024 characters. The
@@ -162,8 +153,6 @@ type AnnotationValue string
 // Taint is a taint that a pool puts on its nodes. It is [corev1.Taint] without
 // timeAdded, which is not for a file to say.
 //
-// +kubebuilder:validation:XValidation:rule="!self.key.matches('^(node|node[.]cloudprovider)[.]kubernetes[.]io/|^readiness[.]k8s[.]io/|/agent-not-ready$')",message="taints that report the condition of a node are removed when the node is ready, and a pool would put them back for ever"
-// +kubebuilder:validation:XValidation:rule="!self.key.matches('^[^/]{254}')",message="the DNS prefix of a taint key must be no more than 253 characters"
 // +kubebuilder:validation:XValidation:rule="!self.key.startsWith('nodes.lailin.xyz/')",message="taint keys under nodes.lailin.xyz/ are kept for the controller"
 type Taint struct {
 	// key of the taint, a qualified name.

@@ -93,7 +93,7 @@ type NodePoolSourceSpec struct {
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=255
-	// +kubebuilder:validation:items:XValidation:rule="self.matches('^[^./][^/]*(/[^./][^/]*)*$')",message="a layer must be a folder within path, such as base or clusters/prod-1, without names that begin with a dot"
+	// +kubebuilder:validation:items:Pattern=`^[^./][^/]*(/[^./][^/]*)*$`
 	// +kubebuilder:validation:XValidation:rule="self.all(x, self.filter(y, (y + '/').startsWith(x + '/')).size() == 1)",message="layers must differ, and none may be within another: its files would be read twice"
 	Layers []string `json:"layers,omitempty"`
 

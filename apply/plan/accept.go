@@ -252,7 +252,7 @@ func (j *judge) specs(pools []*v1.NodePool) {
 	valid, judged := render.Expand(all), false
 	for _, pool := range pools {
 		was := j.pools[pool.Name]
-		switch problem := valid.Problem(pool.Name); {
+		switch problem := problemOf(valid, pool); {
 		case problem != nil:
 			j.pending[pool.Name] = &Pending{PendingInvalid, nil, problem}
 		case isApproved(pool), was == nil && !evicts(pool) && !j.isCarried(pool.Name), was != nil && isHarmless(was, pool):
@@ -272,6 +272,18 @@ func (j *judge) specs(pools []*v1.NodePool) {
 			}
 		}
 	}
+}
+
+// problemOf is what is wrong with a pool, by itself or among others; nil for nothing. The API
+// server knows only some of the rules.
+func problemOf(pools *render.Expansion, pool *v1.NodePool) error {
+	if problem := pools.Problem(pool.Name); problem != nil {
+		return problem
+	}
+	if problems := v1.ValidateNodePool(pool); len(problems) > 0 {
+		return problems[0]
+	}
+	return nil
 }
 
 func (j *judge) hold(pool *v1.NodePool, block ReleaseBlock) {
@@ -328,6 +340,8 @@ func AcceptanceOf(pools []*v1.NodePool, numbers Numbers) *Acceptance {
 			a.pending[pool.Name] = &Pending{Reason: PendingRevision}
 		case block != nil && !isApproved(pool):
 			a.pending[pool.Name] = &Pending{PendingApproval, block, nil}
+		case pool.DeletionTimestamp.IsZero() && len(v1.ValidateNodePool(pool)) > 0:
+			a.pending[pool.Name] = &Pending{PendingInvalid, nil, v1.ValidateNodePool(pool)[0]}
 		default:
 			accepted = pool
 		}
