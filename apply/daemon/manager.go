@@ -2,12 +2,14 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
@@ -59,7 +61,7 @@ func (s run) manager(ctx context.Context, config *rest.Config, g *gate, logger l
 	}
 	// The instance that stands by fills its caches, too.
 	for _, kind := range []client.Object{&corev1.Node{}, &v1.NodePool{}, &v1.NodePoolSource{}, &nodev1.RuntimeClass{}} {
-		informer, err := mgr.GetCache().GetInformer(ctx, kind, cache.BlockUntilSynced(false))
+		informer, err := s.informer(ctx, mgr.GetCache(), kind)
 		if err != nil {
 			return nil, fmt.Errorf("controller: %w", err)
 		}
@@ -69,6 +71,20 @@ func (s run) manager(ctx context.Context, config *rest.Config, g *gate, logger l
 	}
 	s.Health.caches.Store(ptr.To(mgr.GetCache()))
 	return mgr, s.serveMetrics(ctx, mgr, logger)
+}
+
+// informer fills the cache of a kind, as soon as the API server says how that is served.
+func (s run) informer(ctx context.Context, caches cache.Cache, kind client.Object) (cache.Informer, error) {
+	for first := true; ; first = false {
+		informer, err := caches.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
+		if status := apierrors.APIStatus(nil); err == nil || ctx.Err() != nil || !isAway(err) && !errors.As(err, &status) {
+			return informer, err
+		}
+		if first {
+			s.away(err)
+		}
+		pause(ctx, probePeriod)
+	}
 }
 
 // addReceiver adds what serves webhooks, where there is an address for it. Its requests

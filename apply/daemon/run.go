@@ -126,6 +126,9 @@ func Run(ctx context.Context, o Options) error {
 	gated.Dial = g.dial(gated.Dial)
 	gated.Wrap(func(next http.RoundTripper) http.RoundTripper { return transport{g, next} })
 	mgr, err := s.manager(ctx, gated, g, s.Logger)
+	if ctx.Err() != nil {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -12,8 +12,8 @@ import (
 // The manifests of a release name the image where install looks for it.
 func TestReleasesArePublishedWhereInstallLooks(t *testing.T) {
 	for file, want := range map[string]string{
-		"Makefile":               "\nREPOSITORY ?= " + manifests.DefaultRepository + "\n",
-		"cmd/publish/release.go": `"` + manifests.DefaultRepository + `"`,
+		"Makefile":            "\nREPOSITORY ?= " + manifests.DefaultRepository + "\n",
+		"cmd/publish/main.go": `"` + manifests.DefaultRepository + `"`,
 	} {
 		text, err := os.ReadFile(filepath.Join("..", "..", file))
 		if err != nil {
