@@ -139,7 +139,7 @@ func (p *Pool) describe(pool *v1.NodePool, accepted *plan.Acceptance, pools *ren
 		p.State, p.Problem = Failed, plan.BlockOf(pool).Error()
 	case plan.PoolStateFaulty:
 		p.State, p.Holds = Failed, pools.Holds(pool.Name)
-		if pending := accepted.Pending(pool.Name); pending != nil {
+		if pending := accepted.Pending(pool.Name); pending != nil && pending.Problem != nil {
 			p.Problem = pending.Problem.Error()
 		} else {
 			p.Problem = pools.Problem(pool.Name).Error()

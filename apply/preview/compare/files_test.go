@@ -54,7 +54,7 @@ func TestFilesLeaveOtherPoolsOut(t *testing.T) {
 	faulty := func(name string) *v1.NodePool {
 		return &v1.NodePool{
 			ObjectMeta: metav1.ObjectMeta{Name: name, UID: "1", Labels: map[string]string{v1.SourceLabel: "a"}, Annotations: map[string]string{v1.SourceUIDAnnotation: "uid"}},
-			Spec:       v1.NodePoolSpec{Labels: map[string]v1.LabelValue{v1.RoleLabel("of-another"): ""}},
+			Spec:       v1.NodePoolSpec{Parent: "gone"},
 		}
 	}
 	state := &observe.State{Cluster: plan.Cluster{Pools: []*v1.NodePool{faulty("mine"), faulty("other")}}, Sources: []*v1.NodePoolSource{sourceNamed("a")}}
