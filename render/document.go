@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -53,7 +54,11 @@ func (d *document) read() (pool placedPool, named bool) {
 	object := &v1.NodePool{Spec: m.Spec}
 	object.APIVersion, object.Kind = v1.GroupVersion.String(), v1.NodePoolKind
 	object.Name, object.Labels, object.Annotations = m.Metadata.Name, m.Metadata.Labels, m.Metadata.Annotations
-	d.validate(append(validateMetadata(&m.Metadata), v1.ValidateNodePool(object)...), missing)
+	problems := append(validateMetadata(&m.Metadata), v1.ValidateNodePool(object)...)
+	if rollout := object.Spec.Rollout; rollout != nil && reflect.ValueOf(*rollout).IsZero() { // the API server refuses it
+		problems = append(problems, field.Required(field.NewPath("spec", "rollout"), "it must say something: leave it out to have all nodes follow at once"))
+	}
+	d.validate(problems, missing)
 	pool = placedPool{
 		Definition: Definition{Pool: object, File: d.file, Line: d.position(d.root).line, Changes: d.changed()},
 		name:       d.position(locate(d.root, "metadata.name")),

@@ -18,9 +18,6 @@ func validateRollout(rollout *Rollout, at *field.Path) field.ErrorList {
 	if rollout == nil {
 		return nil
 	}
-	if rollout.Windows == nil && rollout.Exclusions == nil && rollout.MaxUnavailable == nil && rollout.MinReady == nil && rollout.Waves == nil && rollout.Order == "" && rollout.MaxFailures == nil && rollout.NodeConditions == nil && rollout.Drain == nil && rollout.ProgressDeadline == nil && !rollout.Paused {
-		return field.ErrorList{field.Required(at, "it must say something: leave it out to have all nodes follow at once")}
-	}
 	problems := ValidateCalendar(rollout.Windows, rollout.Exclusions, at)
 	if limit := rollout.MaxUnavailable; limit != nil && !isLimit(*limit) {
 		problems = append(problems, field.Invalid(at.Child("maxUnavailable"), limit.String(), "must be a number from 0 up or a percentage from 0% to 100%"))

@@ -290,7 +290,7 @@ func TestGitTornByADeletion(t *testing.T) {
 	revision := repo.commit(files{"pools/a.yaml": poolFile("a", "A"), "pools/b.yaml": poolFile("b", "B")})
 	w.startBehind(func(_ map[string]int, request *http.Request) error {
 		if writesPool(request, http.MethodDelete, "b") {
-			time.Sleep(10 * nodes.CoalescePeriod) // nodes would follow the deletion of a
+			time.Sleep(4 * nodes.CoalescePeriod) // nodes would follow the deletion of a
 		}
 		return nil
 	})
