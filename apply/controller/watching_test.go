@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -66,7 +67,9 @@ func (w *world) gone(object client.Object, name string) {
 // kubectl runs kubectl as a user would.
 func (w *world) kubectl(args ...string) string {
 	w.t.Helper()
-	out, err := w.cluster.Kubectl(w.t.Context(), args...)
+	ctx, cancel := context.WithTimeout(w.t.Context(), 2*waitTimeout) // it waits for what it deletes
+	defer cancel()
+	out, err := w.cluster.Kubectl(ctx, args...)
 	w.do(err)
 	return out
 }
