@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/nodepools/nodepools/api/v1"
@@ -100,6 +102,10 @@ func (u *universe) commit() {
 			}
 		}
 		commit(u.t, source.dir, files)
+		// What the revision takes out of pools is approved: it is compared here, and not held.
+		live := &v1.NodePoolSource{ObjectMeta: metav1.ObjectMeta{Name: source.name}}
+		approve := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, v1.ApproveReleaseAnnotation, headOf(u.t, source.dir))
+		u.do(u.Patch(u.t.Context(), live, client.RawPatch(types.MergePatchType, []byte(approve))))
 	}
 }
 
